@@ -27,6 +27,7 @@ from handlers.access.gate import AccessGate
 from handlers.access.linking import Linking
 from handlers.access.rate_limit import RateLimit, parse_limits
 from handlers.access.roles import Access
+from handlers.access.sign_in_links import SignInLinks
 from handlers.chat import Chat
 from handlers.commands import COMMANDS, build_commands
 from handlers.confirmations import SPEC as CONFIRM
@@ -78,6 +79,7 @@ class App:
     suggestions: Suggestions
     scheduler: Scheduler
     live: LiveConfig
+    sign_in_links: SignInLinks
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -137,6 +139,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     personal_data = PersonalData(
         stores.personal_data, stores.preferences, stores.people, linking, folders, workspace.forget_files
     )
+    links = SignInLinks(settings.admin_root, steady)
     dependencies = CommandDependencies(
         preferences=stores.preferences,
         facts=stores.facts,
@@ -172,6 +175,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         accounts=stores.accounts,
         connecting=engine.accounts.connecting,
         schedules=engine.schedules,
+        sign_in_link=links.new,
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
     buttons = CallbackButtons(stores.outbox)
@@ -206,7 +210,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     backups = ScheduledBackups(workspace, stores.people, stores.state, notices, messaging.platforms, clock)
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
-    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live, links)
 
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())

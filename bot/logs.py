@@ -7,7 +7,9 @@ import io
 import json
 import logging
 import sys
+from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from routing.redaction import Secrets, masked
@@ -17,6 +19,18 @@ _QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai"
 
 DELAY_SECONDS = 0.05
 """Wait of a line below WARNING, or longer while the loop is blocked."""
+
+
+MAX_RECENT, MAX_RECENT_CHARACTERS = 500, 2_000
+"""How many lines are kept in memory, and how much of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentLine:
+    """A log line as it was written; `level` is logging's number."""
+
+    level: int
+    text: str
 
 
 class Redactor(logging.Filter):
@@ -77,6 +91,14 @@ class GroupingHandler(logging.StreamHandler[io.StringIO]):
         self._loop: asyncio.AbstractEventLoop | None = None
         """The loop that will write the waiting lines."""
         self._urgent = False
+        self.recent: deque[RecentLine] = deque(maxlen=MAX_RECENT)
+        """The newest lines from INFO on; DEBUG lines may hold what people wrote."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        if record.levelno >= logging.INFO:
+            self.recent.append(RecentLine(record.levelno, line[:MAX_RECENT_CHARACTERS]))
+        return line
 
     def emit(self, record: logging.LogRecord) -> None:
         self._urgent = record.levelno >= logging.WARNING
@@ -109,6 +131,12 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def recent_lines() -> tuple[RecentLine, ...]:
+    """The newest log lines, oldest first, without secrets; none before `configure`."""
+    ours = (each for each in logging.getLogger().handlers if isinstance(each, GroupingHandler))
+    return tuple(line for handler in ours for line in tuple(handler.recent))
 
 
 def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]) -> Redactor:

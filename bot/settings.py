@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -122,6 +123,9 @@ class Settings(PlatformSettings):
     otel_exporter_otlp_headers: SecretStr | None = Field(
         None, description="Headers for the collector, such as authorization=Bearer abc."
     )
+    admin_url: str = Field(
+        "", description="Address of the admin page behind a proxy, for the links of /admin; empty: ADMIN_ADDRESS."
+    )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Log level.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
@@ -147,6 +151,17 @@ class Settings(PlatformSettings):
     def admin(self) -> tuple[str, int] | None:
         """Host and port of ADMIN_ADDRESS; None for off."""
         return _listen_address(self.admin_address)
+
+    @property
+    def admin_root(self) -> str | None:
+        """Address of the admin page, as people open it; None if it is off."""
+        if self.admin is None:
+            return None
+        if self.admin_url:
+            return self.admin_url.rstrip("/")
+        host, port = self.admin
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -270,13 +285,15 @@ UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
 UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."
 
 
-def load(environ: Mapping[str, str] | None = None) -> Environment:
+def load(environ: Mapping[str, str] | None = None, dotenv: str | None = None) -> Environment:
     """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`, in order of
-    precedence. Raises EnvironmentFault naming each invalid variable."""
+    precedence. With `dotenv`, this text is read instead of the file. Raises EnvironmentFault naming each invalid
+    variable."""
     faults: list[Reason] = []
     given = process_environment() if environ is None else {name.upper(): value for name, value in environ.items()}
     workspace = workspace_folder(given)
-    layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
+    file = _dotenv(workspace / ".env", faults, dotenv)
+    layers = (file, _credentials(given, faults), given)
     merged = {name: value.strip() for layer in layers for name, value in _with_files(layer, faults).items()}
     values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
@@ -412,6 +429,7 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
     **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
     "otel_exporter_otlp_endpoint": partial(_address, "OTEL_EXPORTER_OTLP_ENDPOINT"),
     "otel_exporter_otlp_headers": lambda text: parse_headers(text.get_secret_value() if text else ""),
+    "admin_url": partial(_address, "ADMIN_URL"),
     **{name: partial(_address, name.upper()) for name in ("searxng_url", "duckduckgo_url")},
     **{name: partial(_address, name.upper()) for name in ("brave_api_root", "tavily_api_root")},
 }
@@ -426,11 +444,11 @@ def unknown_variables(path: Path) -> tuple[str, ...]:
     return tuple(name for name in names if name not in known and not name.endswith(endings))
 
 
-def _dotenv(path: Path, faults: list[Reason]) -> dict[str, str]:
-    if not path.is_file():
+def _dotenv(path: Path, faults: list[Reason], text: str | None = None) -> dict[str, str]:
+    if text is None and not path.is_file():
         return {}
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8") if text is None else StringIO(text) as file:
             lines = list(parse_stream(file))
     except (OSError, UnicodeDecodeError) as error:
         faults.append(Reason("{path} can't be read: {reason}.", path=path, reason=file_reason(error)))

@@ -62,6 +62,7 @@ class Workspace:
         self.outgoing = own / "outgoing"
         self.console_history = own / "console-history"
         self.secrets_key = own / "secrets.key"
+        self.edits = own / "edits"
         self.admin_token = own / "admin.token"
         self.lock_file = own / "tierbot.lock"
         self._lock = FileLock(self.lock_file)
@@ -103,6 +104,8 @@ class Workspace:
             *self.backups.glob("*"),
             self.files,
             self.outgoing,
+            self.edits,
+            *self.edits.glob("*"),
         )
         yield from self.databases()
 

@@ -78,4 +78,5 @@ class CommandDependencies:
     accounts: ServiceAccountStore
     connecting: Connecting
     schedules: Schedules
+    sign_in_link: Callable[[], str | None]
     specs: tuple[CommandSpec, ...] = ()

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from routing.errors import Reason
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import Period, PersonLimits, Price
+from routing.types.directory import ListedPerson, PeopleFilter, PeoplePage
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
 from routing.types.llm import (
     ChatMessage,
@@ -64,8 +65,11 @@ class SpendingStore(Protocol):
     async def sums(self, payers: Sequence[Payer]) -> tuple[Spent, ...]:
         """One sum per payer, in order."""
 
-    async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
-        """Everyone with any usage, highest cost first."""
+    async def by_person(self, since: float = 0.0, limit: int | None = None) -> tuple[PersonSpending, ...]:
+        """Everyone with any usage, or the first `limit` of them, highest cost first."""
+
+    async def of_people(self, people: Sequence[int], since: float = 0.0) -> Mapping[int, Spending]:
+        """What these people used; those without usage are left out."""
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
         """Tiers with any usage, in the order of the tiers."""
@@ -485,6 +489,20 @@ class PeopleStore(Protocol):
     async def audit(self, actor: str, action: str, subject: str) -> None: ...
     async def audit_log(self, limit: int) -> tuple[AuditEntry, ...]:
         """The newest audit entries, newest first."""
+
+
+class PeopleDirectory(Protocol):
+    """Lists of people for the admin page."""
+
+    async def page(self, wanted: PeopleFilter, limit: int, offset: int = 0) -> PeoplePage:
+        """Up to `limit` of the people that match, newest first, after the first `offset`."""
+
+    async def get(self, person_id: int) -> ListedPerson | None: ...
+    async def roles(self) -> Mapping[Role, int]:
+        """The number of people by role."""
+
+    async def connected(self) -> Mapping[str, int]:
+        """The number of connected accounts by kind."""
 
 
 class LinkStore(Protocol):

@@ -17,6 +17,7 @@ from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
 from storage.outgoing_files import OutgoingFileStore
+from storage.people.directory import SqlDirectory
 from storage.people.links import SqlLinks
 from storage.people.people import SqlPeople
 from storage.people.personal_data import SqlPersonalData
@@ -39,6 +40,7 @@ class Stores:
     preferences: SqlPreferences
     facts: SqlFacts
     people: SqlPeople
+    directory: SqlDirectory
     links: SqlLinks
     history: SqlHistory
     usage: SqlUsage
@@ -87,6 +89,7 @@ def open_stores(
         preferences=preferences,
         facts=facts,
         people=people,
+        directory=SqlDirectory(database),
         links=SqlLinks(database, people, clock, steady),
         history=history,
         usage=SqlUsage(database),

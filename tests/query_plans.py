@@ -87,6 +87,16 @@ MAY_SCAN = (
         r"SELECT .+ FROM state WHERE \(state\.\"key\" LIKE [^)]+\)",
         "files that wait for a move, after a start or a link; a short row a person",
     ),
+    Scan("people", r"SELECT count\(\*\) AS count_1 FROM people.*", "the admin page counts people"),
+    Scan("people", r"SELECT .+ FROM people.* ORDER BY people\.id DESC LIMIT .+", "a page of the admin page's list"),
+    Scan("people", r"SELECT people\.role, count\(\*\) AS n FROM people GROUP BY people\.role", "the admin page"),
+    Scan(
+        "people",
+        r"SELECT .+ FROM people LEFT OUTER JOIN .+ AS anon_1 .+ WHERE EXISTS .+ LIMIT .+",
+        "the admin page's list of reminders by time",
+    ),
+    Scan("schedules", r"SELECT .+ FROM people LEFT OUTER JOIN .+ WHERE EXISTS .+ LIMIT .+", "the same"),
+    Scan("service_accounts", r"SELECT service_accounts\.kind, count.+ GROUP BY .+", "the admin page counts accounts"),
     Scan("vectors", r"SELECT vectors\.encoder, vectors\.hash FROM vectors", "once after the start"),
 )
 

@@ -42,14 +42,16 @@ class SecurityHeaders:
 
 
 class LocalHosts:
-    """Refuses requests whose Host is a name, against DNS rebinding. For a listener on the loopback."""
+    """Refuses requests whose Host is a name, against DNS rebinding. For a listener on the loopback. `also` is the name
+    of a proxy in front of it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, also: str = "") -> None:
         self._app = app
+        self._also = also.lower()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = Headers(scope=scope).get("host", "")
-        if is_address_or_local(host):
+        if is_address_or_local(host) or (self._also and host.partition(":")[0].lower() == self._also):
             await self._app(scope, receive, send)
         else:
             words = "This address is only for this machine: open it as localhost or 127.0.0.1."

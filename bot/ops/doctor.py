@@ -56,11 +56,16 @@ def doctor(
 ) -> int:
     """Print one line per finding; returns 1 if something failed, else 0. `faults` are errors in the environment; its
     other values are still checked. With `repair`, what is safe to fix is fixed first."""
-    redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
     fixes = fix(environment, workspace) if repair else None
+    return _report(report(environment, workspace, faults), as_json, fixes)
+
+
+def report(environment: Environment, workspace: Workspace, faults: Sequence[str] = ()) -> list[Finding]:
+    """All findings, without secrets. Blocks for some seconds, so a running bot calls it in a thread."""
+    redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
     findings = [fail("environment", fault, "Fix it, then run doctor again.") for fault in faults]
     findings += asyncio.run(examine(Inspection(environment, workspace, time.time)))
-    return _report([_without_secrets(finding, redactor) for finding in findings], as_json, fixes)
+    return [_without_secrets(finding, redactor) for finding in findings]
 
 
 def unreadable(error: TierbotError, as_json: bool) -> int:

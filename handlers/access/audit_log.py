@@ -30,6 +30,7 @@ ACTORS: dict[str, str] = {
     "open access": "Open access",
     "allowed group": "An enabled group",
     "owner code": "The owner code",
+    "admin page": "The admin page",
 }
 """Log names for admissions that no person made."""
 UNNAMED = "{by}: {name}"

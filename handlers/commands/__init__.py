@@ -7,6 +7,7 @@ from typing import Protocol
 
 from handlers.commands import (
     access,
+    admin,
     budget,
     compact,
     connect,
@@ -70,6 +71,7 @@ _MODULES: tuple[CommandModule, ...] = (
     connect,
     whoami,
     access,
+    admin,
     help,
     start,
 )

@@ -10,6 +10,7 @@ from handlers.access.approvals import Approvals, display_name
 from handlers.access.audit_log import ACTION_TEXTS, audit_lines
 from handlers.access.codes import read_code
 from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
+from handlers.access.role_changes import RoleChanges
 from handlers.access.roles import Access, may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
@@ -21,7 +22,7 @@ from routing.errors import Refused, ToolFailed
 from routing.ports import ChatStore, PeopleStore
 from routing.text import nearest
 from routing.types.messages import Button, UserKey
-from routing.types.people import ROLES, Person, Role
+from routing.types.people import ROLES, Role
 
 SPEC = CommandSpec(
     "access",
@@ -100,6 +101,7 @@ class AccessCommand:
         self._people = people
         self._chats = chats
         self._approvals = approvals
+        self._roles = RoleChanges(people, linking, approvals)
         self._notices = notices
         self._personal_data = personal_data
 
@@ -240,18 +242,13 @@ class AccessCommand:
 
     async def _role(self, ask: CommandContext, one: Known, role: Role) -> Reply:
         user = one.user
-        if user.is_chat and role not in ("guest", "blocked"):
-            raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
         known = await self._people.find(user)
         touches_power = role in ("owner", "admin") or (known is not None and known.role in ("owner", "admin"))
         if touches_power and not may(ask.person, "owner"):
             raise Refused("Only an owner can do that. Nothing was changed.")
         if known is not None and known.id == ask.person.id:
             raise Refused("You can't change your own role. Nothing was changed.")
-        await self._people.admit(user, known.name if known else one.name, role, str(ask.message.user))
-        if known is not None and ROLES.index(role) > ROLES.index(known.role):
-            await self._linking.end_turns(known.id)  # running turns must not keep the lost permissions
-        await self._approvals.answer_admitted()
+        await self._roles.give(user, one.name, role, str(ask.message.user))
         return await self._confirm_role(ask, one, role)
 
     async def _confirm_role(self, ask: CommandContext, one: Known, role: Role) -> Reply:
@@ -309,7 +306,7 @@ class AccessCommand:
             raise Refused("That did not work: {problem}", problem=failed.words) from None
 
     async def _forget(self, ask: CommandContext, confirmed: bool) -> Reply:
-        await self._check_last_owner(ask.person)
+        await self._roles.check_last_owner(ask.person)
         if not confirmed:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
@@ -317,20 +314,13 @@ class AccessCommand:
         await self._personal_data.delete(ask.person.id, ask.message.user)
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
-    async def _check_last_owner(self, person: Person) -> None:
-        """Raises Refused for the only owner, because no one else could admit people."""
-        owners = [await self._people.find(user) for user in await self._people.owners()]
-        if {owner.id for owner in owners if owner is not None} == {person.id}:
-            words = "You are the only owner. Make someone else an owner first: /access role @name owner"
-            raise Refused(words)
-
     async def _forget_other(self, ask: CommandContext, one: Known) -> Reply:
         if not may(ask.person, "owner"):
             raise Refused("Only an owner can do that. Nothing was changed.")
         known = await self._people.find(one.user)
         if known is None:
             raise Refused("I don't know {user}. Nothing was changed.", user=one.user)
-        await self._check_last_owner(known)
+        await self._roles.check_last_owner(known)
         await self._personal_data.delete(known.id, ask.message.user)
         return Reply(ask.say("🗑 {user} is forgotten.", user=one.display))
 

@@ -31,7 +31,7 @@ _DATE_WIDTH, _MARK_WIDTH = 75, 45
 
 
 @dataclass(frozen=True, slots=True)
-class _Band:
+class Band:
     """One model's segment of every bar."""
 
     name: str
@@ -48,8 +48,8 @@ def usage_chart(days: Sequence[Day], say: Say, measure: Measure = "cost") -> byt
 
     if not any(each.cost for day in days for each in day.models):
         measure = "tokens"
-    bands = _bands(days, measure)
-    step, ticks = _scale(max(map(sum, zip(*(band.amounts for band in bands), strict=True)), default=0.0))
+    bands = bands_of(days, measure)
+    step, ticks = scale(max(map(sum, zip(*(band.amounts for band in bands), strict=True)), default=0.0))
     rows = math.ceil(len(bands) / 2)
     image = Image.new("RGB", (WIDTH, BOTTOM + LEGEND + ROW * rows), PAPER)
     pen, font = ImageDraw.Draw(image), ImageFont.load_default(24)
@@ -64,16 +64,16 @@ def usage_chart(days: Sequence[Day], say: Say, measure: Measure = "cost") -> byt
     return file.getvalue()
 
 
-def _bands(days: Sequence[Day], measure: Measure) -> list[_Band]:
+def bands_of(days: Sequence[Day], measure: Measure) -> list[Band]:
     """The models with the most usage, largest first; all others are summed up."""
     names = {each.model for day in days for each in day.models}
     rows = {name: tuple(_amount(day, name, measure) for day in days) for name in names}
     order = sorted((name for name in rows if any(rows[name])), key=lambda name: (-sum(rows[name]), name))
     shown = order if len(order) <= len(COLOURS) else order[: len(COLOURS) - 1]
-    bands = [_Band(name, colour, rows[name]) for name, colour in zip(shown, COLOURS, strict=False)]
+    bands = [Band(name, colour, rows[name]) for name, colour in zip(shown, COLOURS, strict=False)]
     if rest := order[len(shown) :]:
         together = tuple(map(sum, zip(*(rows[name] for name in rest), strict=True)))
-        bands.append(_Band(f"+ {len(rest)}", OTHERS, together))
+        bands.append(Band(f"+ {len(rest)}", OTHERS, together))
     return bands
 
 
@@ -86,7 +86,7 @@ def _tokens(spent: Spending) -> int:
     return spent.input_tokens + spent.output_tokens
 
 
-def _scale(most: float) -> tuple[float, int]:
+def scale(most: float) -> tuple[float, int]:
     """A round step and the number of steps that cover the highest bar."""
     if most <= 0:
         return 1.0, 1
@@ -95,7 +95,7 @@ def _scale(most: float) -> tuple[float, int]:
     return step, max(1, math.ceil(most / step - 1e-9))
 
 
-def _amount_text(amount: float, measure: Measure, say: Say, step: float = 0.01) -> str:
+def amount_text(amount: float, measure: Measure, say: Say, step: float = 0.01) -> str:
     """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`. Dollars get the decimals that `step` needs."""
     if measure == "cost":
         return say("${amount}", amount=say.number(amount, f".{max(2, -math.floor(math.log10(step)))}f"))
@@ -109,14 +109,14 @@ def _axis(pen: ImageDraw, font: FreeTypeFont | ImageFont, step: float, ticks: in
     for tick in range(ticks + 1):
         y = BOTTOM - (BOTTOM - TOP) * tick / ticks
         pen.line((LEFT, y, RIGHT, y), fill=LINES if tick else INK, width=2)
-        pen.text((LEFT - 12, y), _amount_text(step * tick, measure, say, step), INK, font, anchor="rm")
+        pen.text((LEFT - 12, y), amount_text(step * tick, measure, say, step), INK, font, anchor="rm")
 
 
 def _middle(day: int, days: int) -> float:
     return LEFT + (RIGHT - LEFT) * (day + 0.5) / days
 
 
-def _bars(pen: ImageDraw, bands: Sequence[_Band], days: int, most: float) -> list[float]:
+def _bars(pen: ImageDraw, bands: Sequence[Band], days: int, most: float) -> list[float]:
     """Draws the bars and returns the top of each, in pixels."""
     half = min(WIDEST / 2, max(0.5, (RIGHT - LEFT) / days * 0.36))
     tops = [float(BOTTOM)] * days
@@ -146,14 +146,14 @@ def _unknown(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day]
             pen.text((_middle(number, len(days)), tops[number] - 6), mark, FAINT, font, anchor="mb")
 
 
-def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Band], measure: Measure, say: Say) -> None:
+def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[Band], measure: Measure, say: Say) -> None:
     column = (RIGHT - 40) // 2
     step = min((10.0 ** math.floor(math.log10(sum(band.amounts))) for band in bands), default=1.0) / 10
     for number, band in enumerate(bands):
         x, y = 40 + column * (number % 2), BOTTOM + LEGEND + ROW * (number // 2)
         pen.rectangle((x, y - 11, x + 22, y + 11), band.colour)
         pen.text((x + 34, y), _short(band.name), INK, font, anchor="lm")
-        pen.text((x + column - 40, y), _amount_text(sum(band.amounts), measure, say, step), FAINT, font, anchor="rm")
+        pen.text((x + column - 40, y), amount_text(sum(band.amounts), measure, say, step), FAINT, font, anchor="rm")
 
 
 def _short(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -60,10 +60,15 @@ class SqlSpending:
 
         return await self._database.read(step)
 
-    async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
-        rows = await self._database.read(lambda c: c.execute(_by_person(), between(since)).all())
-        found = [PersonSpending(row.id, row.name, spending(row)) for row in rows]
-        return tuple(sorted(found, key=lambda each: (-each.spent.cost, -each.spent.calls, each.person_id)))
+    async def by_person(self, since: float = 0.0, limit: int | None = None) -> tuple[PersonSpending, ...]:
+        query = _by_person().limit(limit)
+        rows = await self._database.read(lambda c: c.execute(query, between(since)).all())
+        return tuple(PersonSpending(row.id, row.name, spending(row)) for row in rows)
+
+    async def of_people(self, people: Sequence[int], since: float = 0.0) -> Mapping[int, Spending]:
+        given = between(since) | {"people": list(people)}
+        rows = await self._database.read(lambda c: c.execute(_of_people(), given).all())
+        return {row.person_id: spending(row) for row in rows}
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
         filters = _person_filter(person_id)
@@ -90,7 +95,16 @@ def _person_filter(person_id: int | None) -> dict[str, int]:
 def _by_person() -> Select[Any]:
     sums = usage_sums()
     columns = (people.c.id, people.c.name, literal("").label("model"), *totals(sums))
-    return select(*columns).join(sums, sums.c.person_id == people.c.id).group_by(people.c.id, people.c.name)
+    found = select(*columns).join(sums, sums.c.person_id == people.c.id).group_by(people.c.id, people.c.name)
+    return found.order_by(func.sum(sums.c.cost_nano).desc(), func.sum(sums.c.calls).desc(), people.c.id)
+
+
+@cache
+def _of_people() -> Select[Any]:
+    chosen = select(people.c.id).where(people.c.id.in_(bindparam("people", expanding=True)))
+    sums = usage_sums(person_id=chosen)
+    columns = (sums.c.person_id, literal("").label("model"), *totals(sums))
+    return select(*columns).group_by(sums.c.person_id)
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.logs import GroupingHandler, Redactor, configure
+from bot.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, GroupingHandler, Redactor, configure, recent_lines
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
@@ -166,3 +166,19 @@ def test_lines_that_wait_are_written_at_the_end_of_the_process(terminal: Termina
         asyncio.run(work())
     logging.getLogger().handlers[0].flush()  # as logging.shutdown does
     assert terminal.writes == ["one\none\n"]
+
+
+def test_the_newest_lines_are_kept_without_secrets_and_debug_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("DEBUG", "text", [KEY])
+    log = logging.getLogger("t")
+    log.debug("what somebody wrote")
+    log.info("uses %s", KEY)
+    log.warning("x" * 5_000)
+    lines = recent_lines()
+    assert [line.level for line in lines] == [logging.INFO, logging.WARNING]
+    assert KEY not in lines[0].text
+    assert len(lines[1].text) == MAX_RECENT_CHARACTERS
+    for number in range(MAX_RECENT + 5):
+        log.info("line %d", number)
+    assert len(recent_lines()) == MAX_RECENT
+    assert recent_lines()[-1].text.endswith(f"line {MAX_RECENT + 4}")

@@ -226,6 +226,7 @@ LIBRARIES = (
     ("logging/__init__.py", "emit"),  # log lines are written where they are made
     ("telegram/_utils/files.py", "is_local_file"),  # python-telegram-bot asks whether a file's address is a path
     ("prompt_toolkit/history.py", "store_string"),  # prompt_toolkit writes the history of the terminal
+    ("bot/ops/doctor.py", "report"),  # the admin page runs the doctor in a thread with an event loop of its own
     ("prompt_toolkit/patch_stdout.py", "close"),  # prompt_toolkit joins its thread when the terminal closes
 )
 """Functions of libraries that block and can't be moved into a thread."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from bot import keyless
 from bot.findings import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
+from bot.ops.one_word import ask_one_word
 from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, discover
 from routing.catalog.ollama import OllamaModels
@@ -25,8 +26,8 @@ from routing.llm.local.weights import available, engine_installed, find
 from routing.llm.media.models import MediaModels
 from routing.policy.models import Models
 from routing.ports import MediaKind
-from routing.types.decisions import SIZES, ModelChoice
-from routing.types.llm import ChatMessage, ProviderProfile
+from routing.types.decisions import SIZES
+from routing.types.llm import ProviderProfile
 from routing.types.model_names import LOCAL_PROVIDER, OLLAMA, provider_of
 from routing.types.people import Preferences
 from routing.types.tiers import TIERS, Tier
@@ -34,8 +35,6 @@ from routing.types.tiers import TIERS, Tier
 _REFUSED = (401, 403)
 ANSWER_NETWORKS = 5
 """Timeout of a model's answer, as a multiple of the network timeout: the model may have to be loaded first."""
-ANSWER_TOKENS = 64
-ONE_WORD = ChatMessage("user", "Answer with the one word: yes")
 
 
 async def tiers(inspection: Inspection) -> list[Finding]:
@@ -217,20 +216,13 @@ async def ask_models(inspection: Inspection, models: Models, names: Sequence[str
     busy = inspection.workspace.in_use()
 
     async def ask(model: str) -> ModelError | None:
-        try:
-            if provider_of(model) == LOCAL_PROVIDER and busy:
+        if provider_of(model) == LOCAL_PROVIDER and busy:
+            try:
                 await asyncio.to_thread(find, model, inspection.workspace.models)
-                return None
-            async with asyncio.timeout(ANSWER_NETWORKS * inspection.network_seconds):
-                choice = ModelChoice(model, None, "configured")
-                async for _ in llm.stream(models.request("balanced", choice, (ONE_WORD,), room=ANSWER_TOKENS)):
-                    return None
-        except TimeoutError:
-            seconds = ANSWER_NETWORKS * inspection.network_seconds
-            return Unreachable(model, f"no answer within {seconds:g} s")
-        except ModelError as error:
-            return error
-        return Unreachable(model, "it gave an empty answer")
+            except ModelError as error:
+                return error
+            return None
+        return await ask_one_word(llm, models, model, ANSWER_NETWORKS * inspection.network_seconds)
 
     try:
         errors = await asyncio.gather(*(ask(model) for model in names))

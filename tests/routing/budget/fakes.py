@@ -14,7 +14,7 @@ from routing.budget.reservation import Reservation
 from routing.types.budgets import BudgetLimits, Period, PeriodKind, PersonLimits, Reached, Scope
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.usage import Day, Payer, PersonSpending, Spent, TierSpending
+from routing.types.usage import Day, Payer, PersonSpending, Spending, Spent, TierSpending
 
 HOME, TOPIC, OTHER = ChatKey("telegram", "1"), ChatKey("telegram", "1", "7"), ChatKey("discord", "1")
 ANN, BEN = 1, 2
@@ -51,7 +51,10 @@ class FakeSpendingStore:
         unknown = [row[4] for row in rows if row[3] is None]
         return Spent(sum((row[3] or Decimal(0) for row in rows), Decimal(0)), len(unknown), sum(unknown))
 
-    async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
+    async def by_person(self, since: float = 0.0, limit: int | None = None) -> tuple[PersonSpending, ...]:
+        raise NotImplementedError
+
+    async def of_people(self, people: Sequence[int], since: float = 0.0) -> Mapping[int, Spending]:
         raise NotImplementedError
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:

@@ -1,0 +1,282 @@
+"""Changes the files that a person would edit: checks them as the bot does, shows what changes, and can undo it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import secrets
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from bot.admin.diffs import FileDiff, file_diff
+from bot.settings import Environment, EnvironmentFault, load
+from bot.workspace import Workspace
+from routing.bounded import Bounded
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.runtime import RouterConfig
+from routing.errors import ConfigError, file_reason
+
+File = Literal["env", "config", "catalogue"]
+FILES: tuple[File, ...] = get_args(File)
+MAX_UNDO = 20
+"""How many edits can be undone."""
+MAX_WAITING = 50
+"""How many proposals wait for "Save"; the oldest are forgotten."""
+_MAX_KNOWN = 50
+_MAX_CATALOGUES = 2
+_MISSING = "missing"
+
+
+log = logging.getLogger("bot.admin")
+
+
+class Conflict(ConfigError):
+    """A file changed since it was read. `diffs` say how."""
+
+    def __init__(self, diffs: tuple[FileDiff, ...]) -> None:
+        names = ", ".join(each.name for each in diffs)
+        super().__init__(
+            "{names} changed meanwhile, so nothing was saved. Look at the change, then try again.", names=names
+        )
+        self.diffs = diffs
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The text of a file (None: there is no file), and its digest."""
+
+    text: str | None
+    digest: str
+
+    @classmethod
+    def of(cls, text: str | None) -> Snapshot:
+        return cls(text, _MISSING if text is None else hashlib.sha256(text.encode()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file before and after an edit."""
+
+    file: File
+    before: Snapshot
+    after: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A checked edit that waits for "Save". `page` is where it was made."""
+
+    id: str
+    summary: str
+    changes: tuple[Change, ...]
+    page: str = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A saved edit; `at` is in Unix seconds. `undoable`: none of its files has changed since."""
+
+    id: str
+    at: float
+    summary: str
+    files: tuple[str, ...]
+    undoable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What the files say now, also if the bot has not reloaded them yet."""
+
+    environment: Environment
+    config: RouterConfig
+    catalog: Catalog
+
+
+class Edits:
+    """All methods read or write files, so call them in a thread. Every edit is checked against the digests of the files
+    that it was made from, and written atomically with mode 0600."""
+
+    def __init__(self, workspace: Workspace, clock: Callable[[], float]) -> None:
+        self._workspace = workspace
+        self._clock = clock
+        self._folder = workspace.edits
+        self._paths: Mapping[File, Path] = {
+            "env": workspace.env_file,
+            "config": workspace.config_file,
+            "catalogue": workspace.catalog_file,
+        }
+        self._waiting = Bounded[str, Proposal](MAX_WAITING)
+        self._known = Bounded[str, str | None](_MAX_KNOWN)
+        self._catalogs = Bounded[str, Catalog](_MAX_CATALOGUES)
+        self._lock = threading.Lock()
+
+    def name(self, file: File) -> str:
+        """The file's path inside the workspace."""
+        return str(self._paths[file].relative_to(self._workspace.root))
+
+    def read(self, file: File) -> Snapshot:
+        """The file as it is. Raises ConfigError if it can't be read."""
+        path = self._paths[file]
+        try:
+            snapshot = Snapshot.of(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            snapshot = Snapshot.of(None)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError("{path} can't be read: {reason}.", path=path.name, reason=file_reason(error)) from None
+        self._known[snapshot.digest] = snapshot.text
+        return snapshot
+
+    def document(self, file: File) -> dict[str, Any]:
+        """The JSON object in a file; the bundled catalogue if there is none. Raises ConfigError."""
+        text = self.read(file).text
+        if text is None:
+            text = BUNDLED.read_text(encoding="utf-8") if file == "catalogue" else "{}"
+        return jsonfile.parse(text, self._paths[file].name).document
+
+    def saved(self) -> Saved:
+        """The configuration as the files have it. Raises ConfigError if one is broken."""
+        return self._checked({})
+
+    def propose(
+        self, summary: str, texts: Mapping[File, str | None], digests: Mapping[File, str], page: str = "/"
+    ) -> Proposal | None:
+        """Check new texts (None: no file) for files that were read with these digests. None if nothing changes. Raises
+        Conflict if one changed meanwhile, ConfigError if the bot would not accept the result."""
+        found = {file: self.read(file) for file in texts}
+        self._check_digests(found, digests)
+        changes = [Change(file, found[file], Snapshot.of(text)) for file, text in texts.items()]
+        changes = [each for each in changes if each.before.digest != each.after.digest]
+        if not changes:
+            return None
+        self._checked({each.file: each.after for each in changes})
+        proposal = Proposal(secrets.token_urlsafe(16), summary, tuple(changes), page)
+        self._waiting[proposal.id] = proposal
+        return proposal
+
+    def waiting(self, proposal_id: str) -> Proposal | None:
+        """A proposal that was neither saved nor forgotten."""
+        return self._waiting.get(proposal_id)
+
+    def diffs(self, proposal: Proposal) -> tuple[FileDiff, ...]:
+        """What the proposal changes, without secrets."""
+        return tuple(self._diff(each.file, each.before, each.after) for each in proposal.changes)
+
+    def save(self, proposal: Proposal) -> None:
+        """Write the files. Raises Conflict or ConfigError, and then changes nothing."""
+        with self._lock:
+            found = {each.file: self.read(each.file) for each in proposal.changes}
+            self._check_digests(found, {each.file: each.before.digest for each in proposal.changes})
+            self._checked({each.file: each.after for each in proposal.changes})
+            try:
+                self._remember(proposal)
+                for each in proposal.changes:
+                    _write(self._paths[each.file], each.after.text)
+            except OSError as error:
+                raise ConfigError("The change could not be saved: {reason}.", reason=file_reason(error)) from None
+            self._waiting.pop(proposal.id, None)
+        log.info("[Admin] Saved %s: %s", ", ".join(self.name(each.file) for each in proposal.changes), proposal.summary)
+
+    def log(self) -> tuple[Edit, ...]:
+        """The edits that are kept, newest first."""
+        now = {file: self.read(file).digest for file in FILES}
+        found = []
+        for path in self._kept():
+            try:
+                row = json.loads(path.read_text(encoding="utf-8"))
+                files = {each["file"]: each["after"] for each in row["files"]}
+                undoable = all(now.get(file) == digest for file, digest in files.items())
+                names = tuple(self.name(file) for file in files)
+                found.append(Edit(path.stem, row["at"], row["summary"], names, undoable))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return tuple(found)
+
+    def undo(self, edit_id: str) -> Proposal | None:
+        """A proposal that takes an edit back; None if there is no such edit. Raises Conflict if one of its files
+        changed since."""
+        path = next((each for each in self._kept() if each.stem == edit_id), None)
+        if path is None:
+            return None
+        row = json.loads(path.read_text(encoding="utf-8"))
+        texts = {each["file"]: each["before"] for each in row["files"]}
+        digests = {each["file"]: each["after"] for each in row["files"]}
+        return self.propose(f"Undo: {row['summary']}".replace("Undo: Undo: ", ""), texts, digests, "/changes")
+
+    def _check_digests(self, found: Mapping[File, Snapshot], digests: Mapping[File, str]) -> None:
+        changed = [file for file, now in found.items() if digests.get(file) != now.digest]
+        if changed:
+            then = {file: Snapshot(self._known.get(digests.get(file, ""), ""), "") for file in changed}
+            known = [file for file in changed if digests.get(file, "") in self._known]
+            shown = (self._diff(file, then[file] if file in known else found[file], found[file]) for file in changed)
+            raise Conflict(tuple(shown))
+
+    def _checked(self, after: Mapping[File, Snapshot]) -> Saved:
+        """What the bot would read. Faults of an unchanged `.env` are not this edit's."""
+        given = self._workspace.environment.given
+        try:
+            environment = load(given, (after["env"].text or "") if "env" in after else None)
+        except EnvironmentFault as fault:
+            if "env" in after:
+                raise
+            environment = fault.rest
+        workspace = Workspace(environment, self._workspace.conceal)
+        workspace.conceal(environment.secrets())
+        config = workspace.config(self._parsed(after.get("config") or self.read("config"), "config"))
+        return Saved(environment, config, self._catalog(after.get("catalogue") or self.read("catalogue")))
+
+    def _catalog(self, snapshot: Snapshot) -> Catalog:
+        """Parsing the catalogue takes 20 ms, so the last ones are kept."""
+        found = self._catalogs.get(snapshot.digest)
+        if found is None:
+            name, text = self._paths["catalogue"].name, snapshot.text
+            found = Catalog.load(BUNDLED) if text is None else Catalog.parse(text, name)
+            self._catalogs[snapshot.digest] = found
+        return found
+
+    def _parsed(self, snapshot: Snapshot, file: File) -> jsonfile.JsonFile:
+        return jsonfile.parse("{}" if snapshot.text is None else snapshot.text, self._paths[file].name)
+
+    def _diff(self, file: File, before: Snapshot, after: Snapshot) -> FileDiff:
+        return file_diff(self.name(file), file == "env", before.text or "", after.text or "")
+
+    def _remember(self, proposal: Proposal) -> None:
+        files = [
+            {"file": each.file, "before": each.before.text, "after": each.after.digest} for each in proposal.changes
+        ]
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        number = max((int(each.stem) for each in self._kept()), default=0) + 1
+        row = {"at": self._clock(), "summary": proposal.summary, "files": files}
+        _write(self._folder / f"{number:06d}.json", json.dumps(row, ensure_ascii=False))
+        for old in self._kept()[MAX_UNDO:]:
+            old.unlink(missing_ok=True)
+
+    def _kept(self) -> list[Path]:
+        """The files of the undo log, newest first."""
+        if not self._folder.is_dir():
+            return []
+        return sorted((each for each in self._folder.glob("*.json") if each.stem.isdecimal()), reverse=True)
+
+
+def _write(path: Path, text: str | None) -> None:
+    """Replace or delete a file atomically, with mode 0600, also through a symbolic link."""
+    target = path.resolve()
+    if text is None:
+        target.unlink(missing_ok=True)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,94 @@
+"""Changes the text of a `.env` file, and shows it without secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from io import StringIO
+
+from dotenv.parser import Binding, parse_stream
+from pydantic import SecretStr
+
+from bot.settings import Settings
+from routing.errors import ConfigError
+from routing.redaction import masked
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@+,%=-]*")
+_POOL = re.compile("TIER_[A-Z]+_POOL")
+_SHOWN_END, _MIN_SHOWN = 4, 20
+
+
+def changed(text: str, variables: Mapping[str, str | None]) -> str:
+    """The text with these variables set, or removed (None). Comments, order and all other lines stay. Raises
+    ConfigError for a value that takes more than one line."""
+    for name, value in variables.items():
+        if value is not None and (not value.isprintable() or "\n" in value):
+            raise ConfigError("{name} must be one line of printable characters.", name=name)
+    left = dict(variables)
+    parts: list[str] = []
+    for binding in parse_stream(StringIO(text)):
+        name = (binding.key or "").upper()
+        if binding.error or name not in variables:
+            parts.append(binding.original.string)
+            continue
+        before, end = _around(binding)
+        value = left.pop(name, None)  # only once: of several lines, the last one would win
+        parts.append(before if value is None else f"{before}{name}={_quoted(value)}{end}")
+    added = [f"{name}={_quoted(value)}\n" for name, value in left.items() if value is not None]
+    rest = "".join(parts)
+    return f"{rest}\n{''.join(added)}" if added and rest and not rest.endswith("\n") else rest + "".join(added)
+
+
+def variables(text: str) -> dict[str, str]:
+    """The variables of a file, with upper-case names."""
+    found = parse_stream(StringIO(text))
+    return {each.key.upper(): each.value or "" for each in found if each.key and not each.error}
+
+
+def shown_lines(text: str) -> tuple[list[str], list[str]]:
+    """The lines of a file, and the same lines as they may be shown: values only of settings that are not secret."""
+    raw: list[str] = []
+    shown: list[str] = []
+    for binding in parse_stream(StringIO(text)):
+        if binding.key and not binding.error:
+            before, _ = _around(binding)
+            for line in before.splitlines():
+                raw.append(line)
+                shown.append(masked(line))
+            raw.append(binding.original.string[len(before) :])
+            shown.append(f"{binding.key}={_shown(binding.key.upper(), binding.value or '')}")
+        else:
+            for line in binding.original.string.splitlines():
+                raw.append(line)
+                shown.append(masked(line))
+    return raw, shown
+
+
+def hint(secret: str) -> str:
+    """A secret for people who know it: `••••abcd`, or only dots for a short one."""
+    return "••••" + (secret[-_SHOWN_END:] if len(secret) >= _MIN_SHOWN else "")
+
+
+def is_public(name: str) -> bool:
+    """Whether the value of this variable may be shown: a setting that holds no secret."""
+    if _POOL.fullmatch(name):
+        return True
+    field = Settings.model_fields.get(name.lower())
+    secret = field is None or field.annotation == SecretStr | None
+    return not secret and not name.endswith(("_URL", "_PROXY", "_ROOT"))
+
+
+def _shown(name: str, value: str) -> str:
+    return value if is_public(name) else hint(value) if value else ""
+
+
+def _around(binding: Binding) -> tuple[str, str]:
+    """The empty lines before a variable, which the parser counts as part of it, and its line break."""
+    text = binding.original.string
+    return text[: len(text) - len(text.lstrip("\r\n"))], "\n" if text.endswith("\n") else ""
+
+
+def _quoted(value: str) -> str:
+    if _PLAIN.fullmatch(value):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,145 @@
+"""People by name, with role, spending and limits, and the requests of strangers. Conversations are only counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.admin.visits import Visit, signed_in
+from bot.admin.words import person_name
+from handlers.access.role_changes import RoleChanges
+from handlers.parsing import parse_account
+from routing.config.kinds import MAX_DOLLARS
+from routing.errors import Refused
+from routing.types.budgets import PersonLimits, current
+from routing.types.directory import ListedPerson, PeopleFilter
+from routing.types.people import ROLES, Role
+
+PAGE_SIZE = 25
+MAX_PAGE = 1_000_000
+DAY = 86_400.0
+ACTOR = "admin page"
+MAX_ID = 2**53
+DONE: Mapping[Role, str] = {
+    "owner": "{name} is an owner now.",
+    "admin": "{name} is an admin now.",
+    "user": "{name} can use the bot now.",
+    "guest": "{name} is a guest now.",
+    "blocked": "{name} is blocked.",
+}
+
+
+async def people(visit: Visit) -> Response:
+    """One page of people, and who waits. htmx gets the list alone."""
+    stores, budget = visit.app.messaging.stores, visit.app.engine.guard.budget
+    role = next((each for each in ROLES if each == visit.query("role")), None)
+    wanted = PeopleFilter(visit.query("q"), role)
+    at = visit.number("page", 1, MAX_PAGE)
+    found = await stores.directory.page(wanted, PAGE_SIZE, PAGE_SIZE * (at - 1))
+    ids = [each.person.id for each in found.people]
+    template = "people_list.html" if visit.is_fragment else "people.html"
+    return visit.page(
+        template,
+        people=found.people,
+        total=found.total,
+        number=at,
+        pages=-(-found.total // PAGE_SIZE),
+        spent=await stores.spending.of_people(ids, visit.now - 30 * DAY),
+        limits={each: await budget.limits_of(each) for each in ids},
+        waiting=await stores.people.waiting(),
+        text=wanted.search,
+        role=role or "",
+        roles=ROLES,
+        counts=await stores.directory.roles(),
+        mode=visit.app.access.mode,
+    )
+
+
+async def person(visit: Visit) -> Response:
+    """One person."""
+    found = await _person(visit)
+    if found is None:
+        return visit.problem(404, "There is nobody with this number.")
+    stores, engine = visit.app.messaging.stores, visit.app.engine
+    today = current("day", visit.now, engine.models.config.budget.zone)
+    settings = await stores.preferences.settings(found.person.id)
+    return visit.page(
+        "person.html",
+        person=found,
+        roles=ROLES,
+        limits=await engine.guard.budget.limits_of(found.person.id),
+        usual=engine.models.config.budget.dollars,
+        today=await stores.usage.by_model(person_id=found.person.id, since=today.start),
+        month=await stores.usage.by_model(person_id=found.person.id, since=visit.now - 30 * DAY),
+        preferences=await stores.preferences.get(found.person.id),
+        zone=settings.time_zone,
+        language=settings.language,
+    )
+
+
+async def set_role(visit: Visit) -> Response:
+    """Give a person another role."""
+    found = await _person(visit)
+    role = next((each for each in ROLES if each == visit.field("role")), None)
+    if found is None or role is None or not found.accounts:
+        raise Refused("There is nobody with this number, or no such role. Nothing was changed.")
+    changes = _changes(visit)
+    if found.person.role == "owner" and role != "owner":
+        await changes.check_last_owner(found.person)
+    await changes.give(found.accounts[0], found.person.name, role, ACTOR)
+    return visit.redirect(f"/people/{found.person.id}", DONE[role].format(name=person_name(found)))
+
+
+async def set_limits(visit: Visit) -> Response:
+    """Set what a person may spend."""
+    found = await _person(visit)
+    if found is None:
+        raise Refused("There is nobody with this number. Nothing was changed.")
+    limits = PersonLimits(_amount(visit.field("daily")), _amount(visit.field("monthly")))
+    await visit.app.engine.guard.budget.set_limits(found.person.id, limits, ACTOR)
+    return visit.redirect(f"/people/{found.person.id}", f"The limits of {person_name(found)} are set.")
+
+
+async def answer_request(visit: Visit) -> Response:
+    """Let a stranger in, or block them."""
+    user = parse_account(visit.field("account"))
+    stranger = next((each for each in await visit.app.messaging.stores.people.waiting() if each.user == user), None)
+    if stranger is None:
+        raise Refused("{user} is not waiting any more. Nothing was changed.", user=user)
+    role: Role = "user" if visit.field("answer") == "allow" else "blocked"
+    await _changes(visit).give(user, stranger.name, role, ACTOR)
+    return visit.redirect("/people", DONE[role].format(name=stranger.name or user))
+
+
+def _changes(visit: Visit) -> RoleChanges:
+    return RoleChanges(visit.app.messaging.stores.people, visit.app.linking, visit.app.approvals)
+
+
+async def _person(visit: Visit) -> ListedPerson | None:
+    number: int = visit.request.path_params["id"]
+    return await visit.app.messaging.stores.directory.get(number) if number < MAX_ID else None
+
+
+def _amount(text: str) -> Decimal | None:
+    """US dollars; nothing means no personal limit."""
+    if not text:
+        return None
+    try:
+        amount = Decimal(text.removeprefix("$").replace(",", "."))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 < amount <= MAX_DOLLARS:
+        raise Refused("A limit is a number of US dollars above 0, such as 2.50, or empty. Nothing was changed.")
+    return amount
+
+
+ROUTES = (
+    Route("/people", signed_in(people)),
+    Route("/people/requests", signed_in(answer_request), methods=["POST"]),
+    Route("/people/{id:int}", signed_in(person)),
+    Route("/people/{id:int}/role", signed_in(set_role), methods=["POST"]),
+    Route("/people/{id:int}/limits", signed_in(set_limits), methods=["POST"]),
+)

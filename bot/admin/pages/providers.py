@@ -1,0 +1,192 @@
+"""LLM providers: keys that test themselves, addresses and time limits. No key is ever sent to the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.admin import env_text
+from bot.admin.edits import File, Saved
+from bot.admin.pages.changes import propose
+from bot.admin.visits import Visit, signed_in
+from bot.ops.web import client
+from routing.catalog.discovery import PROVIDERS, discover
+from routing.catalog.provider_models import DiscoveryError
+from routing.config import jsonfile
+from routing.config.runtime import API_TYPES, DEFAULT_TIMEOUT_SECONDS, variable
+from routing.errors import ConfigError
+from routing.types.llm import ProviderProfile
+from routing.types.model_names import OLLAMA, provider_of
+from routing.types.tiers import TIERS
+
+TEST_SECONDS = 15.0
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+KEYLESS = "none"
+"""Sent as the key to servers that need none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProvider:
+    """A provider as the page shows it. `key` is a hint, `place` where it is set; `tiers` use its models. `fixed`: the
+    page can't change the key. `written`: runtime-config.json has it."""
+
+    profile: ProviderProfile
+    key: str
+    place: str
+    tiers: tuple[str, ...]
+    fixed: bool
+    written: bool
+    custom_timeout: bool
+
+
+async def providers(visit: Visit) -> Response:
+    """All providers: those in use, those with a key, and well-known others."""
+    edits = visit.site.edits
+    saved, env, config = await asyncio.to_thread(lambda: (edits.saved(), edits.read("env"), edits.read("config")))
+    listed = [*_listed(visit, saved, config.text)]
+    return visit.page(
+        "providers.html",
+        providers=[each for each in listed if each.key or each.written or each.tiers],
+        others=[each for each in listed if not (each.key or each.written or each.tiers)],
+        digests={"env": env.digest, "config": config.digest},
+        api_types=API_TYPES,
+        opened=visit.query("open"),
+    )
+
+
+async def test(visit: Visit) -> Response:
+    """Ask the provider for its models, with the key of the form or else the stored one."""
+    name = _name(visit)
+    saved = await asyncio.to_thread(visit.site.edits.saved)
+    stored = saved.config.profile(name)
+    key, address = visit.field("key"), visit.field("baseUrl") or None
+    if not key and address != _written_address(stored):
+        return visit.result(False, "The address is new: enter the key again to test it.")
+    profile = replace(
+        stored,
+        api_key=key or stored.api_key or (KEYLESS if address or name == OLLAMA else None),
+        base_url=address or (stored.base_url if name == OLLAMA else None),
+        api_type=_api_type(visit.field("apiType")) or (stored.api_type if address == stored.base_url else None),
+        timeout_seconds=TEST_SECONDS,
+        variable=stored.variable,
+    )
+    visit.site.services.workspace.conceal([key] if key else [])
+    try:
+        async with client(saved.environment.settings.https_proxy) as web:
+            found = await discover(profile, web)
+    except DiscoveryError as error:
+        return visit.result(False, str(error))
+    return visit.result(True, f"Works: {name} lists {len(found):,} models.")
+
+
+async def change(visit: Visit) -> Response:
+    """Propose a new key, address or time limit."""
+    name = _name(visit)
+    saved = await asyncio.to_thread(visit.site.edits.saved)
+    profile = saved.config.profile(name)
+    document = await asyncio.to_thread(visit.site.edits.document, "config")
+    texts: dict[File, str | None] = {}
+    key, remove = visit.field("key"), bool(visit.field("remove"))
+    in_file = profile.variable.startswith("llm.")
+    values: dict[str, Any] = {
+        "baseUrl": visit.field("baseUrl") or None,
+        "apiType": _api_type(visit.field("apiType")),
+        "requestTimeoutSeconds": _timeout(visit.field("timeout")),
+    }
+    if key or remove:
+        visit.site.services.workspace.conceal([key] if key else [])
+        if in_file:
+            values["apiKey"] = None if remove else key
+        elif variable(name) in visit.site.services.environment.given:
+            words = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
+            raise ConfigError(words, name=variable(name))
+        else:
+            env = (await asyncio.to_thread(visit.site.edits.read, "env")).text or ""
+            texts["env"] = env_text.changed(env, {variable(name): None if remove else key})
+    if _set(document, name, values):
+        texts["config"] = jsonfile.render(document)
+    what = "Remove the key of" if remove else "New key for" if key else "Change"
+    return await propose(visit, f"{what} {name}", texts, f"/providers?open={name}")
+
+
+def _set(document: dict[str, Any], name: str, values: Mapping[str, Any]) -> bool:
+    """Set these keys of `llm.providers.<name>`, or remove them (None), and what is empty then; whether that changes the
+    document."""
+    llm = document.get("llm") or {}
+    profiles = llm.get("providers") or {}
+    before = profiles.get(name) or {}
+    after = {key: value for key, value in {**before, **values}.items() if value is not None or key not in values}
+    if after == before or after == {key: value for key, value in before.items() if value is not None}:
+        return False
+    profiles = {**profiles, name: after} if after else {key: each for key, each in profiles.items() if key != name}
+    document["llm"] = {**llm, "providers": profiles}
+    return True
+
+
+def _listed(visit: Visit, saved: Saved, config_text: str | None) -> Iterator[ListedProvider]:
+    config = saved.config
+    written = jsonfile.parse(config_text or "{}", "runtime-config.json").root().section("llm").section("providers")
+    used: dict[str, list[str]] = {}
+    for tier in TIERS:
+        for provider in dict.fromkeys(map(provider_of, config.pools[tier])):
+            used.setdefault(provider, []).append(tier)
+    names = dict.fromkeys((*written.values, *used, *config.profiles, *PROVIDERS))
+    given = visit.site.services.environment.given
+    for name in names:
+        profile = config.profile(name)
+        name_of_key = variable(name)
+        place, fixed = "", False
+        if profile.api_key:
+            place, fixed = f"in .env as {name_of_key}", False
+            if profile.variable.startswith("llm."):
+                place = "in runtime-config.json"
+            elif name_of_key in given or f"{name_of_key}_FILE" in given:
+                place, fixed = f"in the environment as {name_of_key}", True
+        yield ListedProvider(
+            profile=profile,
+            key=env_text.hint(profile.api_key) if profile.api_key else "",
+            place=place,
+            tiers=tuple(used.get(name, ())),
+            fixed=fixed,
+            written=name in written.values,
+            custom_timeout=profile.timeout_seconds != DEFAULT_TIMEOUT_SECONDS,
+        )
+
+
+def _name(visit: Visit) -> str:
+    name = visit.field("name").lower()
+    if not _NAME.fullmatch(name):
+        raise ConfigError("A provider's name has only letters, digits, - and _. Nothing was changed.")
+    return name
+
+
+def _written_address(profile: ProviderProfile) -> str | None:
+    """The address that the form shows: Ollama's own is a setting."""
+    return None if profile.name == OLLAMA else profile.base_url
+
+
+def _api_type(text: str) -> Any:
+    return text if text in API_TYPES else None
+
+
+def _timeout(text: str) -> float | int | None:
+    if not text:
+        return None
+    try:
+        seconds = float(text.replace(",", "."))
+    except ValueError:
+        raise ConfigError("The time limit is a number of seconds. Nothing was changed.") from None
+    return int(seconds) if seconds.is_integer() else seconds
+
+
+ROUTES = (
+    Route("/providers", signed_in(providers)),
+    Route("/providers", signed_in(change), methods=["POST"]),
+    Route("/providers/test", signed_in(test), methods=["POST"]),
+)

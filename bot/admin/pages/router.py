@@ -1,0 +1,270 @@
+"""The model router: the models of each tier in order, its contract, and a test that asks for one word."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.admin import env_text
+from bot.admin.edits import File, Saved
+from bot.admin.pages.changes import propose
+from bot.admin.visits import Visit, signed_in
+from bot.admin.words import money
+from bot.ops.one_word import ask_one_word
+from handlers.replies.duration import format_duration
+from handlers.replies.footer import PASSED
+from routing.config import jsonfile
+from routing.config.contracts import TierContract, single_vendor_pools
+from routing.config.kinds import Setting, settings
+from routing.config.runtime import parse_pool
+from routing.errors import ConfigError
+from routing.ports import PriceList
+from routing.types.budgets import MILLION
+from routing.types.model_names import is_model_name, provider_of
+from routing.types.tiers import AUTO, TIERS, Tier
+
+TEST_SECONDS = 60.0
+LABELS = {
+    "deadlineSeconds": ("Time limit", "s for a whole answer"),
+    "firstTokenSeconds": ("First words within", "s"),
+    "trySeconds": ("One try", "s"),
+    "maxOutputTokens": ("Longest answer", "tokens of visible text"),
+    "attempts": ("Tries", "models at most"),
+    "mayEscalate": ("/tier auto may go up from here", ""),
+    "mayBeEscalatedTo": ("/tier auto may go up to here", ""),
+    "requiresPeerReview": ("Other vendors review each answer before it ends", ""),
+    "requiresVerifier": ("Another vendor checks each answer afterwards", ""),
+}
+"""A label and a unit for each setting of a contract, in the order of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model of a pool: its price, and why it is skipped now (empty: it is not). `keyless`: there is no key."""
+
+    name: str
+    provider: str
+    display: str
+    price: str
+    problem: str
+    keyless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTier:
+    """A tier with its form. `variable` is set if the pool comes from it; `fixed`: only the process's environment can
+    change it. `draft`: the order was changed and is not saved."""
+
+    tier: Tier
+    contract: TierContract
+    pool: tuple[ListedModel, ...]
+    level: str
+    levels: tuple[str, ...]
+    vendor: str
+    variable: str
+    fixed: bool
+    draft: bool
+
+
+async def router(visit: Visit) -> Response:
+    """All tiers."""
+    return await _show(visit, {})
+
+
+async def change(visit: Visit) -> Response:
+    """Propose a new pool or contract; or, without JavaScript, move a model in the form."""
+    tier = next((each for each in TIERS if each == visit.field("tier")), None)
+    if tier is None:
+        raise ConfigError("The tiers are {tiers}. Nothing was changed.", tiers=", ".join(TIERS))
+    pool = [model.strip() for model in visit.form.get("pool", ()) if model.strip()]
+    pool += [each for each in parse_pool(visit.field("add")) if each not in pool]
+    if move := visit.field("move"):
+        return await _show(visit, {tier: _moved(pool, move)})
+    wrong = next((model for model in pool if not is_model_name(model)), None)
+    if wrong is not None:
+        raise ConfigError("{model} does not look like provider/model. Nothing was changed.", model=wrong)
+    if not pool:
+        raise ConfigError("{tier} needs at least one model. Nothing was changed.", tier=tier)
+    saved = await asyncio.to_thread(visit.site.edits.saved)
+    document = await asyncio.to_thread(visit.site.edits.document, "config")
+    texts: dict[File, str | None] = {}
+    if tuple(pool) != saved.config.pools[tier]:
+        variable, fixed = _source(visit, saved, tier)
+        if fixed:
+            words = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
+            raise ConfigError(words, name=variable)
+        if variable:
+            env = (await asyncio.to_thread(visit.site.edits.read, "env")).text or ""
+            texts["env"] = env_text.changed(env, {variable: ",".join(pool)})
+        else:
+            _section(document, "tiers", tier)["pool"] = pool
+            texts["config"] = ""
+    if _set_contract(visit, saved, document, tier):
+        texts["config"] = ""
+    if "config" in texts:
+        texts["config"] = jsonfile.render(document)
+    return await propose(visit, f"Change the tier {tier}", texts, f"/router#{tier}")
+
+
+async def general(visit: Visit) -> Response:
+    """Propose the settings for all tiers."""
+    saved = await asyncio.to_thread(visit.site.edits.saved)
+    document = await asyncio.to_thread(visit.site.edits.document, "config")
+    config, router = saved.config, _section(document, "modelRouter")
+    default = visit.field("defaultTier") or None
+    if default != config.default_tier:
+        router["defaultTier"] = default
+    if bool(visit.field("dynamicTierEnabled")) != config.dynamic_tier:
+        router["dynamicTierEnabled"] = not config.dynamic_tier
+    if (temperature := _number(visit.field("temperature"), "The temperature")) != config.temperature:
+        router["temperature"] = temperature
+    if (internal := visit.field("routingModel")) != config.internal_model:
+        router["routingModel"] = internal
+    if not router:
+        del document["modelRouter"]
+    return await propose(visit, "Change the router", {"config": jsonfile.render(document)}, "/router")
+
+
+async def test(visit: Visit) -> Response:
+    """Ask one model for one word, with the configuration in use."""
+    model = visit.field("test")
+    if not is_model_name(model):
+        raise ConfigError("A model's name looks like provider/model.")
+    engine, start = visit.app.engine, visit.app.messaging.steady()
+    error = await ask_one_word(engine.llm, engine.models, model, TEST_SECONDS)
+    took = visit.app.messaging.steady() - start
+    words = (
+        f"{model} answers after {took:.1f} s."
+        if error is None
+        else f"{model} does not answer: {error.raw or error.reason}"
+    )
+    return visit.result(error is None, words)
+
+
+async def _show(visit: Visit, drafts: dict[Tier, tuple[str, ...]]) -> Response:
+    edits, models = visit.site.edits, visit.app.engine.models
+    saved, env, config = await asyncio.to_thread(lambda: (edits.saved(), edits.read("env"), edits.read("config")))
+    prices = await visit.app.engine.guard.prices()
+    given = {file: visit.field(f"digest_{file}") for file in ("env", "config")} if drafts else {}
+    listed = []
+    for tier in TIERS:
+        contract = saved.config.contracts[tier]
+        pool = drafts.get(tier, contract.pool)
+        variable, fixed = _source(visit, saved, tier)
+        levels = models.levels(pool[0]) if pool else ()
+        listed.append(
+            ListedTier(
+                tier=tier,
+                contract=contract,
+                pool=tuple(_listed(visit, saved, prices, tier, model) for model in pool),
+                level=saved.config.reasoning[tier] or "default",
+                levels=tuple(dict.fromkeys(("default", "none", *levels, saved.config.reasoning[tier] or "default"))),
+                vendor=single_vendor_pools([contract]).get(tier, ""),
+                variable=variable,
+                fixed=fixed,
+                draft=tier in drafts,
+            )
+        )
+    known = {card.name for card in saved.catalog.models() if models.has_key(card.provider)}
+    return visit.page(
+        "router.html",
+        tiers=listed,
+        labels=[(setting.key, *LABELS[setting.key], name) for name, setting in _settings()],
+        digests={"env": given.get("env") or env.digest, "config": given.get("config") or config.digest},
+        config=saved.config,
+        choices=(AUTO, *TIERS),
+        known=sorted(known),
+    )
+
+
+def _listed(visit: Visit, saved: Saved, prices: PriceList, tier: Tier, model: str) -> ListedModel:
+    price, models = prices(model), visit.app.engine.models
+    words = "price unknown"
+    if price is not None:
+        rates = price.rates[0]
+        words = f"{money(rates.input * MILLION)} in, {money(rates.output * MILLION)} out"
+        words = f"{words} per million tokens" if rates.input or rates.output else "free"
+    skipped = models.obstacle(model, tier)
+    problem = ""
+    if skipped is not None:
+        variable = saved.config.profile(provider_of(model)).variable
+        problem = f"Skipped: it {PASSED[skipped.why].format(variable=variable, reason=skipped.reason)}"
+        if skipped.until is not None:
+            problem += f", for {format_duration(skipped.until - visit.app.messaging.steady())}"
+    keyless = skipped is not None and skipped.why == "key"
+    return ListedModel(model, provider_of(model), saved.catalog.lookup(model).display_name, words, problem, keyless)
+
+
+def _settings() -> list[tuple[str, Setting]]:
+    """The contract's settings by field, in the order of LABELS."""
+    found = {setting.key: (name, setting) for name, setting in settings(TierContract).items()}
+    return [found[key] for key in LABELS]
+
+
+def _set_contract(visit: Visit, saved: Saved, document: dict[str, Any], tier: Tier) -> bool:
+    """Write what differs from the contract in force; whether anything does."""
+    contract, found = saved.config.contracts[tier], False
+    for name, setting in _settings():
+        now = getattr(contract, name)
+        wanted: object = bool(visit.field(setting.key))
+        if not isinstance(now, bool):
+            wanted = _number(visit.field(setting.key), LABELS[setting.key][0])
+        if wanted != now:
+            _section(document, "tiers", tier)[setting.key] = wanted
+            found = True
+    level = visit.field("level")
+    if level and level != (saved.config.reasoning[tier] or "default"):
+        _section(document, "modelRouter")[f"{tier}ModelReasoning"] = level
+        found = True
+    return found
+
+
+def _section(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The object at this place, which is created if it is missing."""
+    inside = document
+    for name in names:
+        if not isinstance(inside.get(name), dict):
+            inside[name] = {}
+        inside = inside[name]
+    return inside
+
+
+def _source(visit: Visit, saved: Saved, tier: Tier) -> tuple[str, bool]:
+    """The variable that sets the pool (empty: none), and whether only the process's environment can change it."""
+    if tier not in saved.environment.settings.pools:
+        return "", False
+    name = f"TIER_{tier.upper()}_POOL"
+    return name, name in visit.site.services.environment.given
+
+
+def _moved(pool: Sequence[str], move: str) -> tuple[str, ...]:
+    """The pool after a button: `up 1`, `down 0`, `remove 2`."""
+    what, _, number = move.partition(" ")
+    order = list(pool)
+    if not (number.isascii() and number.isdecimal() and len(number) < 4 and int(number) < len(order)):
+        return tuple(order)
+    model = order.pop(int(number))
+    if what in ("up", "down"):
+        order.insert(max(0, int(number) + (1 if what == "down" else -1)), model)
+    return tuple(order)
+
+
+def _number(text: str, label: str) -> int | float:
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        raise ConfigError("{label} is a number. Nothing was changed.", label=label) from None
+    return int(value) if value.is_integer() else value
+
+
+ROUTES = (
+    Route("/router", signed_in(router)),
+    Route("/router", signed_in(change), methods=["POST"]),
+    Route("/router/general", signed_in(general), methods=["POST"]),
+    Route("/router/test", signed_in(test), methods=["POST"]),
+)

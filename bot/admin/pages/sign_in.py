@@ -1,0 +1,106 @@
+"""Signing in with the token or a one-time link, signing out, and the static files."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from bot.admin.sessions import SESSION_SECONDS
+from bot.admin.token import is_token
+from bot.admin.visits import COOKIE, OUT_OF_DATE, own_path, page, read_form, site_of
+from handlers.access.sign_in_links import PATH as LINK_PATH
+
+log = logging.getLogger("bot.admin")
+
+FOREVER = "public, max-age=31536000, immutable"
+"""Cache-Control of static files, whose address changes with their content."""
+WRONG = "That is not the token. It is ADMIN_TOKEN, or the text of the file admin.token in the workspace."
+USED = "This link is not valid any more: each works once, for 10 minutes. Send the bot /admin to get a new one."
+
+
+async def sign_in(request: Request) -> Response:
+    """The form for the token, and its result."""
+    site = site_of(request)
+    if request.method != "POST":
+        if site.sessions.find(request.cookies.get(COOKIE, "")):
+            return RedirectResponse(own_path(request.query_params.get("next", "/")), 303)
+        return _form(request, "", request.query_params.get("next", "/"))
+    problem, form = await read_form(request)
+    then = own_path(form.get("next", ("/",))[0])
+    if problem:
+        return _form(request, problem, then, 403)
+    address = request.client.host if request.client else ""
+    if wait := site.attempts.wait_seconds(address):
+        return _form(request, f"Too many wrong tokens. Try again in {math.ceil(wait / 60)} min.", then, 429)
+    if not is_token(form.get("token", ("",))[0].strip(), site.services.token):
+        site.attempts.count(address)
+        log.warning("[Admin] Wrong token from %s", address)
+        return _form(request, WRONG, then, 403)
+    return _welcome(request, then)
+
+
+async def by_link(request: Request) -> Response:
+    """A button that uses the link: programs that only look at links (previews) must not use them up."""
+    site = site_of(request)
+    if request.method != "POST":
+        values = {"code": request.query_params.get("code", "")[:200]}
+        return page(request, site, None, "sign_in_link.html", 200, values)
+    problem, form = await read_form(request)
+    app = site.services.app()
+    if problem:
+        return _form(request, problem, "/", 403)
+    if app is None or not app.sign_in_links.use(form.get("code", ("",))[0]):
+        return _form(request, USED, "/", 403)
+    return _welcome(request, "/")
+
+
+async def sign_out(request: Request) -> Response:
+    """End the session, also while the bot starts."""
+    site, cookie = site_of(request), request.cookies.get(COOKIE, "")
+    session = site.sessions.find(cookie)
+    problem, form = await read_form(request)
+    if session is not None and (problem or not session.is_csrf(form.get("csrf", ("",))[0])):
+        return page(request, site, session, "problem.html", 403, {"problem": problem or OUT_OF_DATE, "diffs": ()})
+    site.sessions.end(cookie)
+    response = RedirectResponse("/sign-in", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+async def static(request: Request) -> Response:
+    """A file that was read at the start; no path reaches the disk."""
+    asset = site_of(request).assets.get(request.path_params["name"])
+    if asset is None:
+        raise HTTPException(404)
+    return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": FOREVER})
+
+
+def _form(request: Request, problem: str, then: str, status: int = 200) -> Response:
+    values = {"problem": problem, "next": own_path(then)}
+    return page(request, site_of(request), None, "sign_in.html", status, values)
+
+
+def _welcome(request: Request, then: str) -> Response:
+    """A new session, also for somebody who has one."""
+    site = site_of(request)
+    site.sessions.end(request.cookies.get(COOKIE, ""))
+    log.info("[Admin] Signed in from %s", request.client.host if request.client else "?")
+    encrypted = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
+    response = RedirectResponse(then, 303)
+    response.set_cookie(
+        COOKIE, site.sessions.begin(), int(SESSION_SECONDS), httponly=True, samesite="strict", secure=encrypted
+    )
+    return response
+
+
+ROUTES = (
+    Route("/sign-in", sign_in, methods=["GET", "POST"]),
+    Route(LINK_PATH, by_link, methods=["GET", "POST"]),
+    Route("/sign-out", sign_out, methods=["POST"]),
+    Route("/static/{name}", static),
+)

@@ -1,0 +1,28 @@
+"""Asks a model for one word, to see whether it answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+from routing.errors import ModelError, Unreachable
+from routing.policy.models import Models
+from routing.ports import Llm
+from routing.types.decisions import ModelChoice
+from routing.types.llm import ChatMessage
+
+ANSWER_TOKENS = 64
+ONE_WORD = ChatMessage("user", "Answer with the one word: yes")
+
+
+async def ask_one_word(llm: Llm, models: Models, model: str, seconds: float) -> ModelError | None:
+    """The error, or None once the model begins to answer. The answer is not read to its end."""
+    try:
+        async with asyncio.timeout(seconds):
+            choice = ModelChoice(model, None, "configured")
+            async for _ in llm.stream(models.request("balanced", choice, (ONE_WORD,), room=ANSWER_TOKENS)):
+                return None
+    except TimeoutError:
+        return Unreachable(model, f"no answer within {seconds:g} s")
+    except ModelError as error:
+        return error
+    return Unreachable(model, "it gave an empty answer")

@@ -1,0 +1,37 @@
+"""Gives people another role, for /access and the admin page."""
+
+from __future__ import annotations
+
+from handlers.access.approvals import Approvals
+from handlers.access.linking import Linking
+from routing.errors import Refused
+from routing.ports import PeopleStore
+from routing.types.messages import UserKey
+from routing.types.people import ROLES, Person, Role
+
+
+class RoleChanges:
+    """Who may change whose role is checked before."""
+
+    def __init__(self, people: PeopleStore, linking: Linking, approvals: Approvals) -> None:
+        self._people = people
+        self._linking = linking
+        self._approvals = approvals
+
+    async def give(self, user: UserKey, name: str, role: Role, actor: str) -> None:
+        """Admit an account or change its person's role; recorded in the audit log. `name` is for people who are not
+        known yet. Messages that a stranger wrote while waiting are answered. Raises Refused."""
+        if user.is_chat and role not in ("guest", "blocked"):
+            raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
+        known = await self._people.find(user)
+        await self._people.admit(user, known.name if known else name, role, actor)
+        if known is not None and ROLES.index(role) > ROLES.index(known.role):
+            await self._linking.end_turns(known.id)  # running turns must not keep the lost permissions
+        await self._approvals.answer_admitted()
+
+    async def check_last_owner(self, person: Person) -> None:
+        """Raises Refused for the only owner, because no one else could admit people."""
+        owners = [await self._people.find(user) for user in await self._people.owners()]
+        if {owner.id for owner in owners if owner is not None} == {person.id}:
+            words = "You are the only owner. Make someone else an owner first: /access role @name owner"
+            raise Refused(words)

@@ -1,0 +1,17 @@
+"""The benchmark of the admin page: a verdict that can fail."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.admin_page import MAX_SECONDS, Timed, report
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [([0.01, 0.02], True), ([0.01, MAX_SECONDS + 0.01], False)])
+def test_verdicts(seconds: list[float], kept: bool) -> None:
+    section = report([Timed("/people", seconds, seconds, 2_000)], "")
+    assert section.kept is kept
+    assert ("✗" in section.text()) is not kept
+    assert json.loads(json.dumps(section.figures))["samples"]["pages"][0]["seconds"] == seconds

@@ -1,0 +1,225 @@
+"""The admin page in Chromium: on a phone and a wide screen, by keyboard alone, judged by axe-core.
+
+With TIERBOT_SCREENSHOTS=docs, the pictures of docs/admin.md are made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("selenium")
+
+from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from bot import logs
+from tests.stories.admin_page import PAGES, TOKEN, AdminPage, admin_page, populate
+from tests.stories.browser import (
+    axe_source,
+    chromium,
+    console,
+    overflow,
+    page_height,
+    picture,
+    programs,
+    resize,
+    violations,
+)
+from tests.stories.harness import BotHarness
+
+pytestmark = pytest.mark.system
+WIDTHS = (360, 1280)
+PICTURES = {
+    "overview": ("/", 1280),
+    "router": ("/router", 1280),
+    "people": ("/people", 1280),
+    "playground": ("/playground?text=Will+it+rain+in+Rome+tomorrow%3F", 1280),
+    "phone": ("/", 360),
+}
+"""The pictures of docs/admin.md: page and width."""
+PICTURE_HEIGHT = 800
+MAX_TABS = 60
+WAIT_SECONDS = 60
+ALLOWED_MESSAGES = ("Autofocus processing was blocked",)
+
+
+@pytest.fixture
+def browser() -> Iterator[Chrome]:
+    programs()
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture
+async def admin(on: BotHarness) -> AsyncIterator[AdminPage]:
+    on.config = {"budget": {"totalDailyUsd": 2}}
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    logs.configure("INFO", "text", ())
+    try:
+        async with admin_page(on) as made:
+            await populate(made.app.messaging.stores, time.time())
+            yield made
+    finally:
+        root.handlers[:], root.level = handlers, level
+
+
+def sign_in(browser: Chrome, base: str) -> None:
+    browser.get(f"{base}/sign-in")
+    browser.switch_to.active_element.send_keys(TOKEN, Keys.ENTER)
+    WebDriverWait(browser, WAIT_SECONDS).until(lambda b: b.find_elements("id", "nav"))
+
+
+def until(browser: Chrome, condition: Callable[[], object]) -> None:
+    WebDriverWait(browser, WAIT_SECONDS, poll_frequency=0.05).until(lambda _: condition())
+
+
+def base_of(admin: AdminPage) -> str:
+    return str(admin.http.base_url).rstrip("/")
+
+
+async def test_every_page_on_a_phone_and_a_wide_screen(admin: AdminPage, browser: Chrome) -> None:
+    """No violation of axe-core, no line in the console, nothing wider than the screen, in light and dark."""
+    found = await asyncio.to_thread(judged, browser, base_of(admin))
+    assert found == []
+
+
+def judged(browser: Chrome, base: str) -> list[str]:
+    axe, found = axe_source(), []
+
+    def look(path: str, width: int, dark: bool) -> None:
+        resize(browser, width, dark)
+        browser.get(base + path)
+        messages = [each for each in console(browser) if not any(text in each for text in ALLOWED_MESSAGES)]
+        faults = [*violations(browser, axe), *messages]
+        if wider := overflow(browser):
+            faults.append(f"{wider} px wider than the screen")
+        found.extend(f"{path} at {width}{' dark' if dark else ''}: {fault}" for fault in faults)
+
+    for width in WIDTHS:
+        look("/sign-in", width, False)
+    sign_in(browser, base)
+    for path in PAGES:
+        for width in WIDTHS:
+            look(path, width, dark=width == 1280)
+    resize(browser, 1280)
+    if folder := os.environ.get("TIERBOT_SCREENSHOTS"):
+        photograph(browser, base, Path(folder))
+    return found
+
+
+def photograph(browser: Chrome, base: str, folder: Path) -> None:
+    for name, (path, width) in PICTURES.items():
+        resize(browser, width)
+        browser.get(base + path)
+        resize(browser, width, height=min(page_height(browser), PICTURE_HEIGHT * (2 if width < 600 else 1)))
+        picture(browser, folder / f"admin-{name}.png")
+
+
+async def test_every_page_by_keyboard(admin: AdminPage, browser: Chrome) -> None:
+    """Tab reaches each control in the order of the page, and always shows where it is."""
+    await asyncio.to_thread(tabbed, browser, base_of(admin))
+
+
+FOCUS = """
+const e = document.activeElement;
+if (!e || e === document.body) return null;
+const style = getComputedStyle(e), box = e.getBoundingClientRect();
+return {
+  id: [...document.querySelectorAll("*")].indexOf(e), tag: e.tagName, visible: box.width > 0 && box.height > 0,
+  outline: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+  inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+};
+"""
+REACHABLE = """
+const names = "a[href],button:not([disabled]),input:not([type=hidden]):not([disabled]),select,textarea,summary," +
+  "[tabindex='0']";
+const all = [...document.querySelectorAll("*")];
+return [...document.querySelectorAll(names)].filter((e) => e.checkVisibility()).map((e) => all.indexOf(e));
+"""
+
+
+def tabbed(browser: Chrome, base: str) -> None:
+    sign_in(browser, base)
+    resize(browser, 1280)
+    for path in PAGES:
+        browser.get(base + path)
+        expected: list[int] = browser.execute_script(REACHABLE)
+        order: list[int] = []
+        for _ in range(MAX_TABS):
+            ActionChains(browser).send_keys(Keys.TAB).perform()
+            at = browser.execute_script(FOCUS)
+            if at is None or at["id"] in order:
+                break
+            assert at["visible"], (path, at)
+            assert at["outline"], (path, at)
+            assert at["inside"], (path, at)
+            order.append(at["id"])
+        assert order == expected[: len(order)], path
+        assert len(order) == min(len(expected), MAX_TABS), (path, len(order), len(expected))
+
+
+async def test_the_order_of_models_by_keyboard_and_by_dragging(admin: AdminPage, browser: Chrome) -> None:
+    await asyncio.to_thread(reordered, browser, base_of(admin))
+    tiers = admin.app.engine.models.config.pools
+    assert tiers["balanced"][0] == "openai/gpt-5.1"  # nothing was saved yet
+
+
+def pool(browser: Chrome) -> list[str]:
+    fields = browser.find_elements("css selector", "#balanced input[name=pool]")
+    return [str(field.get_attribute("value")) for field in fields]
+
+
+def reordered(browser: Chrome, base: str) -> None:
+    sign_in(browser, base)
+    resize(browser, 1280)
+    browser.get(f"{base}/router")
+    first, second, third = pool(browser)
+    button = browser.find_element("css selector", f"[aria-label='Move {first} down']")
+    browser.execute_script("arguments[0].focus()", button)
+    ActionChains(browser).send_keys(Keys.ENTER).perform()
+    until(browser, lambda: pool(browser) == [second, first, third])
+    assert browser.switch_to.active_element == button
+    said = browser.find_element("css selector", "#balanced [data-announce]").get_attribute("textContent")
+    assert said == f"{first} is number 2 of 3. Not saved yet."
+    items = browser.find_elements("css selector", "#balanced .pool li")
+    ActionChains(browser).drag_and_drop_by_offset(items[2], 0, -200).perform()
+    until(browser, lambda: pool(browser)[0] == third)
+    submit = browser.find_element("css selector", "#balanced .buttons button")
+    browser.execute_script("arguments[0].focus()", submit)
+    ActionChains(browser).send_keys(Keys.ENTER).perform()
+    until(browser, lambda: browser.current_url.startswith(f"{base}/changes/"))
+    text = browser.find_element("id", "content").text
+    assert "Nothing is saved yet" in text
+    assert re.search(rf"{re.escape(third)}.*{re.escape(second)}.*{re.escape(first)}", text, re.DOTALL)
+
+
+async def test_searching_testing_and_the_menu_need_no_reload(on: BotHarness, admin: AdminPage, browser: Chrome) -> None:
+    await asyncio.to_thread(searched, browser, base_of(admin))
+
+
+def searched(browser: Chrome, base: str) -> None:
+    sign_in(browser, base)
+    resize(browser, 360)
+    browser.get(f"{base}/people")
+    menu = browser.find_element("css selector", ".menu")
+    assert not browser.find_element("css selector", "#nav a").is_displayed()
+    menu.send_keys(Keys.ENTER)
+    assert browser.find_element("css selector", "#nav a").is_displayed()
+    assert menu.get_attribute("aria-expanded") == "true"
+    browser.find_element("id", "q").send_keys("lovelace")
+    until(browser, lambda: "1 person" in browser.find_element("id", "list").text)
+    assert "q=lovelace" in browser.current_url
+    browser.get(f"{base}/providers?open=openai#openai")
+    browser.get(f"{base}/router")
+    browser.find_element("css selector", "[aria-label='Test openai/gpt-5.1']").click()
+    until(browser, lambda: "answers after" in browser.find_element("id", "test-balanced").text)
+    assert [each for each in console(browser) if "Autofocus" not in each] == []
