@@ -82,8 +82,8 @@ class Dispatcher:
         return spec.queued if spec is not None else message.kind in ("message", "press")
 
     async def without_secrets(self, message: InboundMessage) -> InboundMessage:
-        """The message as it may be stored: an answer to /connect is encrypted, and not quoted. A word
-        that cancels becomes a command, which does not wait for other answers."""
+        """The message as it may be stored: an answer to /connect is encrypted, and not quoted. A word that cancels
+        becomes a command, which does not wait for other answers."""
         message = self._connecting.unquoted(message)
         try:
             if not await self._is_answer(message):

@@ -54,9 +54,9 @@ class Connecting:
         self._tests = RunningTurns()
         """The accounts that are being tested."""
         self._cancelled = Bounded[tuple[ChatKey, str], str]()
-        """The kinds of account whose questions a command has cancelled, for when the command begins again."""
+        """The kind of account that each command cancelled, in case the command is repeated after a storage failure."""
         self._warned = Bounded[tuple[ChatKey, float], bool]()
-        """Chats that were told of the question for a password in another one, with the time at which that expires."""
+        """Chats that were told about a password question in another chat, with the time at which the question expires."""
 
     async def load(self) -> None:
         """Read the steps that an earlier process left, so that the first message need not."""
