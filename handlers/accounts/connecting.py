@@ -56,7 +56,7 @@ class Connecting:
         self._cancelled = Bounded[tuple[ChatKey, str], str]()
         """The kind of account that each command cancelled, in case the command is repeated after a storage failure."""
         self._warned = Bounded[tuple[ChatKey, float], bool]()
-        """Chats that were told about a password question in another chat, with the time at which the question expires."""
+        """Chats that were told about a password question in another chat, with the time when the question expires."""
 
     async def load(self) -> None:
         """Read the steps that an earlier process left, so that the first message need not."""
