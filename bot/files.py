@@ -16,6 +16,8 @@ from routing.types.usage import TurnCost
 
 KEPT_PICTURES = 16
 """Pictures cached in memory, so that a follow-up question does not fetch them again."""
+KEPT_TRANSCRIPTS = 64
+"""Transcripts cached in memory, so that a turn that begins again does not pay for them again."""
 
 
 class Files:
@@ -25,6 +27,7 @@ class Files:
         self._platforms = platforms
         self._transcriber = transcriber
         self._pictures = Bounded[str, Picture](KEPT_PICTURES)
+        self._transcripts = Bounded[tuple[str, str], str](KEPT_TRANSCRIPTS)
 
     async def picture(self, attachment: Attachment) -> Picture | None:
         """An image for a model; None if it can't be fetched any more."""
@@ -46,7 +49,10 @@ class Files:
         return picture.data
 
     async def transcribe(self, attachment: Attachment, language: str, cost: TurnCost, conversation_id: int) -> str:
-        """Transcribe a voice message. Raises Refused if that is not possible, and BudgetExceeded."""
+        """Transcribe a voice message, or return its transcript if there is one. Raises Refused if that is not possible,
+        and BudgetExceeded."""
+        if (known := self._transcripts.get((attachment.ref, language))) is not None:
+            return known
         if not await self._transcriber.order():
             words = (
                 "I can't hear voice messages here. The owner can switch it on with the key of a provider that "
@@ -56,12 +62,14 @@ class Files:
         check_size(attachment.size)
         recording = Recording(attachment.name, await self._fetch(attachment), language)
         try:
-            return await self._transcriber.transcribe(recording, cost, conversation_id)
+            transcript = await self._transcriber.transcribe(recording, cost, conversation_id)
         except BudgetExceeded:
             raise
         except ModelError as error:
             words = "I couldn't transcribe your voice message ({model}: {reason}). Please type it."
             raise Refused(words, model=error.model, reason=error.reason) from None
+        self._transcripts[attachment.ref, language] = transcript
+        return transcript
 
     async def _fetch(self, attachment: Attachment) -> bytes:
         platform = self._platforms.get(attachment.ref.partition(":")[0])

@@ -104,7 +104,7 @@ class Chat:
             prefix=prefix,
             source=source,
             fixed=ask.fixed,
-            own_words=_own_words(ask.message, written),
+            own_words=own_words(ask.message, written),
         )
         reply = await self.turn(ask, question)
         return reply if ask.message.scheduled is None else await self._announced(ask, reply)
@@ -125,6 +125,7 @@ class Chat:
             question=await self.whole_text(ask, typed_prefix(ask.message, ask.person.role)[1]),
             pictures=_shown(ask),
             source=_source(ask.message),
+            own_words=own_words(ask.message, typed_prefix(ask.message, ask.person.role)[1]),
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
@@ -240,6 +241,7 @@ class Chat:
             messages=(ChatMessage("assistant", text),),
             source=question.source,
             replaces_from=question.replaces,
+            own_words=question.own_words,
         )
         return Reply(text, (), record)
 
@@ -324,10 +326,14 @@ def _shown(ask: CommandContext) -> tuple[Attachment, ...]:
     return (*_pictures(ask.message), *(page for each in ask.kept for page in each.pages))
 
 
-def _own_words(message: InboundMessage, written: str) -> str:
-    """What a message with documents says itself, else the names of the documents; empty for any other message."""
+def own_words(message: InboundMessage, written: str) -> str:
+    """What a message with documents says itself, or else the names of the documents; empty for any other message, and
+    if a voice message says the rest."""
     names = [each.name for each in message.attachments if each.kind in ("text", "document")]
-    return (written.strip() or " ".join(names)) if names and message.forwarded_from is None else ""
+    spoken = any(each.kind == "voice" for each in message.attachments)
+    if not names or spoken or message.forwarded_from is not None:
+        return ""
+    return written.strip() or " ".join(names)
 
 
 def _source(message: InboundMessage) -> str:
@@ -368,6 +374,7 @@ def _record(ask: CommandContext, question: Question, outcome: Outcome) -> TurnRe
         source=question.source,
         replaces_from=question.replaces,
         facts=_facts(question, outcome),
+        own_words=question.own_words,
     )
 
 

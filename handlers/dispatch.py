@@ -82,8 +82,8 @@ class Dispatcher:
         return spec.queued if spec is not None else message.kind in ("message", "press")
 
     async def without_secrets(self, message: InboundMessage) -> InboundMessage:
-        """The message as it may be stored: an answer to /connect is encrypted, and not quoted. A word
-        that cancels becomes a command, which does not wait for other answers."""
+        """The message as it may be stored: an answer to /connect is encrypted, and not quoted. A word that cancels
+        becomes a command, which does not wait for other answers."""
         message = self._connecting.unquoted(message)
         try:
             if not await self._is_answer(message):
@@ -213,9 +213,16 @@ class Dispatcher:
         log.info("[Command] /%s", spec.name)
         ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
         if ask.button is None and (kind := await self._connecting.cancel(ask.message)) and spec.name != "connect":
-            reply = await self._run(ask, spec, handler) if spec.name != "stop" else NOTHING
-            return replace(reply, text=f"{reply.text}\n\n{cancelled(ask, kind)}".strip())
+            return await self._run_cancelling(ask, spec, handler, cancelled(ask, kind))
         return await self._run(ask, spec, handler)
+
+    async def _run_cancelling(self, ask: CommandContext, spec: CommandSpec, handler: Handler, told: str) -> Reply:
+        """Run a command that cancelled /connect, and say so in any case: the next message goes to a model."""
+        try:
+            reply = await self._run(replace(ask, cancelled=True), spec, handler)
+        except Refused as refusal:
+            reply = Reply(ask.say(refusal.template, **refusal.values))
+        return replace(reply, text=f"{reply.text}\n\n{told}".strip())
 
     async def _run(self, ask: CommandContext, spec: CommandSpec, handler: Handler) -> Reply:
         if not spec.queued:

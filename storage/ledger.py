@@ -105,7 +105,15 @@ def _stored(record: TurnRecord, ids: Sequence[int], now: float) -> tuple[StoredM
         return ()
     person, turn = record.person_id, record.turn_id
     asked = StoredMessage(
-        ids[0], "user", record.question, now, record.pictures, source=record.source, person_id=person, turn_id=turn
+        ids[0],
+        "user",
+        record.question,
+        now,
+        record.pictures,
+        source=record.source,
+        own_words=record.own_words,
+        person_id=person,
+        turn_id=turn,
     )
     answered = (
         StoredMessage(
@@ -138,7 +146,13 @@ def _write_turn(connection: Connection, record: TurnRecord, now: float) -> Seque
         "at": now,
     }
     pictures = PICTURES.dump(record.pictures) if record.pictures else "[]"
-    asked: dict[str, object] = {"role": "user", "text": record.question, "pictures": pictures, "source": record.source}
+    asked: dict[str, object] = {
+        "role": "user",
+        "text": record.question,
+        "pictures": pictures,
+        "source": record.source,
+        "own_words": record.own_words,
+    }
     if record.question or record.pictures:
         rows = [columns | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.messages))]
         ids = connection.execute(_INSERT_MESSAGES, rows).scalars().all()
@@ -167,6 +181,7 @@ _EMPTY_MESSAGE: dict[str, object] = {
     "call_id": "",
     "tool": "",
     "source": "",
+    "own_words": "",
 }
 
 

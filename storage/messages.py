@@ -49,6 +49,7 @@ def message(row: Row[Any]) -> StoredMessage:
         call_id=row.call_id,
         tool=row.tool,
         source=row.source,
+        own_words=row.own_words,
         person_id=row.person_id or 0,
         turn_id=row.turn_id,
     )

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0028"
+REVISION = "0029"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -134,6 +134,7 @@ messages = Table(
     Column("call_id", Text, nullable=False, default="", server_default=text("''")),
     Column("tool", Text, nullable=False, default="", server_default=text("''")),
     Column("source", String(64), nullable=False, default="", server_default=text("''")),
+    Column("own_words", Text, nullable=False, default="", server_default=text("''")),
     Index("ix_messages_conversation_id", "conversation_id", "id"),
     Index("ix_messages_person_id", "person_id"),
 )

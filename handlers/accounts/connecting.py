@@ -53,8 +53,10 @@ class Connecting:
         """Messages that may have been answers, so that their edits and quotes are not read either."""
         self._tests = RunningTurns()
         """The accounts that are being tested."""
+        self._cancelled = Bounded[tuple[ChatKey, str], str]()
+        """The kind of account that each command cancelled, in case the command is repeated after a storage failure."""
         self._warned = Bounded[tuple[ChatKey, float], bool]()
-        """Chats that were told of the question for a password in another one, with the time at which that expires."""
+        """Chats that were told about a password question in another chat, with the time when the question expires."""
 
     async def load(self) -> None:
         """Read the steps that an earlier process left, so that the first message need not."""
@@ -120,10 +122,14 @@ class Connecting:
         were connecting."""
         self._tests.stop(message.chat)
         await self._tests.ended(message.chat)  # if it was just being stored, it is connected now
-        step, asked = await self._step(message), self._asked.pop(_key(message), None)
+        step, asked = await self._step(message), self._asked.get(_key(message))
+        command = message.chat, message.message_id
+        if name := step.kind if step is not None else asked:
+            self._cancelled[command] = name
         if step is not None:
             await self._store.end_step(step)
-        return self.kinds.get(step.kind if step is not None else asked or "")
+        self._asked.pop(_key(message), None)
+        return self.kinds.get(self._cancelled.get(command, ""))
 
     def kind(self, word: str, ask: CommandContext) -> AccountKind | None:
         """The kind of account that a word means: its name, its title in the person's language, or another word."""
@@ -175,9 +181,9 @@ class Connecting:
 
     async def _finish(self, ask: CommandContext, kind: AccountKind, step: ConnectStep, secret: str) -> Reply:
         """Test the account, and store it if it works."""
-        lines = [] if await ask.live.erase() else [ask.say("🧹 Please delete your message with the password now.")]
-        await ask.live.working()
         with self._tests.enter(ask.message.chat, ask.stop, ask.message.user):
+            lines = [] if await ask.live.erase() else [ask.say("🧹 Please delete your message with the password now.")]
+            await ask.live.working()
             try:
                 with ask.stop.guard():
                     tested = await kind.test(ask.person, step.details, secret)

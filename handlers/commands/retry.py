@@ -56,10 +56,11 @@ class RetryCommand:
             raise Refused("Someone else asked the last question here, and only they can repeat it.")
         await ask.live.working()
         written = found.group(2) or ""
+        edit = await self._edit(ask, asked)
         if not written:
-            edit = await self._edit(ask, asked)
             written, prefix = edit.get("text", ""), prefix or tiers.known(edit.get("tier", ""))
         text = written or asked.text
+        own_words = {asked.text: asked.own_words, edit.get("text"): edit.get("own_words", "")}.get(text, "")
         again = Question(
             ask.person,
             conversation_id,
@@ -71,6 +72,7 @@ class RetryCommand:
             asked.turn_id,
             await self._escalates(conversation_id, prefix),
             ask.fixed,
+            own_words=own_words,
         )
         reply = await self._chat.turn(ask, again)
         if reply.buttons and written:  # the next retry must use the new text too

@@ -16,7 +16,7 @@ def build(dependencies: CommandDependencies) -> Handler:
 
 
 class StopCommand:
-    """The stopped turn reports that itself. This command replies only if nothing is running."""
+    """The stopped turn reports that itself. This command replies only if it stopped nothing."""
 
     def __init__(self, running: RunningTurns) -> None:
         self._running = running
@@ -28,4 +28,4 @@ class StopCommand:
         if self._running.stop(chat):
             await self._running.ended(chat)  # so that a crash before this point repeats the stop
             return Reply("")
-        return Reply(ask.say("Nothing is running here."))
+        return Reply("" if ask.cancelled else ask.say("Nothing is running here."))

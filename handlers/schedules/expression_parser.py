@@ -11,7 +11,7 @@ from handlers.schedules.parsed_expression import SECONDS, NotATimeError, ParsedE
 from handlers.schedules.time_words import UNITS, Day, Word
 from routing.errors import Refused
 
-NUMERIC = ("number", "clock", "point", "iso", "dotted", "slashed")
+NUMERIC = ("number", "decimal", "clock", "point", "iso", "dotted", "slashed")
 _AFTER_MINUTES = UNITS[UNITS.index("minute") + 1 :]
 """A number before one of these is not that of minutes after an hour."""
 _DATE_SIGNS = ("日", "号", "일")
@@ -109,6 +109,8 @@ class ExpressionParser:
                 raise NotATimeError
             self._said.part = word.value
         elif word.kind in ("am", "pm"):
+            if self._said.half not in ("", word.kind):
+                raise NotATimeError
             self._said.half = word.kind
         elif word.kind in ("before_hour", "past_hour") and following == "number":
             hour = self._words[self._at].value
@@ -130,6 +132,12 @@ class ExpressionParser:
             self._said.named_date = (word.value.year, word.value.month, word.value.day)
         elif word.kind in ("dotted", "slashed"):
             self._take_date(word.value)
+        elif word.kind == "decimal":
+            self._take_length(word.value)
+        elif self._kind() == "hour" and (self._kind(-2) in ("in", "every") or self._kind(1) == "after"):
+            if word.kind == "point":  # "in 1.30 hours" may mean 78 or 90 minutes
+                raise NotATimeError
+            self._take_length(word.value.hour + word.value.minute / 60)
         else:
             self._set_clock(24 if word.text.startswith("24") else word.value.hour, word.value.minute)
             if self._kind() in ("oclock", "hour"):
@@ -176,6 +184,14 @@ class ExpressionParser:
             self._said.relative_days = (self._said.relative_days or 0) + number * (7 if unit == "week" else 1)
         else:
             self._said.months += number * (12 if unit == "year" else 1)
+
+    def _take_length(self, number: float) -> None:
+        """A number that need not be whole, and its unit: `1.5 hours`, `1:30 h`."""
+        unit = {"day": 86_400, **SECONDS}.get(self._kind())
+        if unit is None:
+            raise NotATimeError
+        self._at += 1
+        self._take_unit(round(number * unit), "second")
 
     def _take_date_part(self, value: int, following: str) -> bool:
         """Take a number and the word for year, month or day behind it, as in `2026年12月24日`."""

@@ -17,6 +17,8 @@ SMALL_HOURS = 4
 """Before this hour, "tonight" means the next day."""
 _LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, "night": 6}
 """From this hour on, the part of the day makes it an hour after noon."""
+_TWELVE_IS_MIDNIGHT = ("evening", "night", "midnight")
+_CONTRADICTIONS = (("morning", "pm"), ("afternoon", "am"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class ParsedExpression:
 
     def when(self) -> When:
         """Raises NotATimeError, or Refused for a date that does not exist."""
+        if (self.part, self.half) in _CONTRADICTIONS:
+            raise NotATimeError
+        if self.clock is not None and self.clock.hour == 12 and not self.half and self.part in _TWELVE_IS_MIDNIGHT:
+            self.clock, self.days_later = self.clock.replace(hour=0), int(self.part != "midnight")
         if self.every:
             return self._repeated()
         if self.seconds:

@@ -26,6 +26,7 @@ _NUMBERS = re.compile(
     r"|(?P<dotted>\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{4}(?!\d))?)"
     r"|(?P<slashed>\d{1,2}/\d{1,2}(?:/\d{4})?(?!\d))"
     r"|(?P<point>\d{1,2}\.\d{2}(?!\d))"
+    r"|(?P<decimal>\d{1,3}[.,]\d(?![\d.:/]))"
     r"|(?P<number>\d{1,4}(?!\d))(?P<dot>\.(?!\d))?",
     re.IGNORECASE,
 )
@@ -36,8 +37,8 @@ _DASHES = ("-", "–")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a time expression, and where it ends in the text. Numbers have the kinds `number`, `clock`, `point` (a
-    clock time such as 9.30), `iso`, `dotted` and `slashed` dates."""
+    """A word of a time expression, and where it ends in the text. Numbers have the kinds `number`, `decimal` (1.5),
+    `clock`, `point` (a clock time such as 9.30), `iso`, `dotted` and `slashed` dates."""
 
     kind: str
     value: Any
@@ -155,7 +156,7 @@ def _meaning(choices: tuple[tuple[str, Any], ...], before: list[Word]) -> tuple[
             return ("month_of" if last == "number" else "month"), None
         units = [each for each in choices if each[0] in UNITS or each[0] == "oclock"]
         others = [each for each in choices if each not in units]
-        if units and (last in ("number", "clock", "every", "next") or not others):
+        if units and (last in ("number", "decimal", "clock", "every", "next") or not others):
             return units[0]
         return others[0]
     return choices[0]
@@ -174,6 +175,8 @@ def _number(kind: str, text: str, language: str) -> Any:
             case "dotted" | "slashed":
                 first, second, *rest = (int(each) for each in re.split("[./]", text.replace(" ", "")) if each)
                 return _days(first, second, rest[0] if rest else None, kind == "slashed", language)
+            case "decimal":
+                return float(text.replace(",", "."))
             case _:
                 return int(text)
     except ValueError:

@@ -50,16 +50,17 @@ _REASONS = {
 }
 
 
-def parts_of(path: str) -> tuple[str, ...]:
-    """The components of `path` relative to the person's folder; empty for the folder itself. Does not access the disk.
-    Raises ToolFailed if the path leaves the folder."""
+def parts_of(path: str, mount: str = MOUNT) -> tuple[str, ...]:
+    """The components of `path` relative to a folder; empty for the folder itself. Does not access the disk. `mount` is
+    where models see the folder, by default the person's; empty: nowhere. Raises ToolFailed if the path leaves it."""
     if len(path) > MAX_PATH_CHARACTERS:
         raise ToolFailed(f"The path is longer than {MAX_PATH_CHARACTERS} characters: use a shorter one.")
     if not all(map(_is_plain, path)):
         raise ToolFailed("The path contains a control character: use a plain name such as notes/a.txt.")
-    if path.startswith("/") and not f"{path}/".startswith(f"{MOUNT}/"):
-        raise ToolFailed(f"{path} is outside the folder: use a path relative to it, or one below {MOUNT}/.")
-    parts = _normalized(path.removeprefix(MOUNT))
+    if path.startswith("/") and not (mount and f"{path}/".startswith(f"{mount}/")):
+        hint = f", or one below {mount}/" if mount else ""
+        raise ToolFailed(f"{path} is outside the folder: use a path relative to it{hint}.")
+    parts = _normalized(path.removeprefix(mount))
     if len(parts) > MAX_DEPTH:
         raise ToolFailed(f"The path is more than {MAX_DEPTH} folders deep: use a shorter one.")
     if any(len(name.encode()) > MAX_NAME_BYTES for name in parts):

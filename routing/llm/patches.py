@@ -130,9 +130,10 @@ def clean_schemas_once() -> None:
         if not isinstance(schema, dict):
             return clean(tool, sanitize)  # type: ignore[no-any-return]  # LiteLLM is untyped here
         key = id(schema), sanitize
-        if key not in cleaned:
-            cleaned[key] = schema, clean(tool, sanitize)["function"]["parameters"]  # keeps the schema, and so its id
-        parameters = cleaned[key][1]
+        known = cleaned.get(key)
+        if known is None:  # kept with the schema, and so with its id
+            known = cleaned[key] = schema, clean(tool, sanitize)["function"]["parameters"]
+        parameters = known[1]
         return tool if parameters is schema else {**tool, "function": {**function, "parameters": parameters}}
 
     requests.tool_with_sanitized_parameters = remembered

@@ -77,8 +77,8 @@ class Context:
         return await self._history.switches(self._question.conversation_id)
 
     def questions(self, most: int) -> tuple[str, ...]:
-        """Earlier questions of this person in the window, newest first."""
-        asked = (each.text for each in reversed(self._mine()) if each.role == "user")
+        """Earlier questions of this person in the window without their documents, newest first."""
+        asked = (each.own_words or each.text for each in reversed(self._mine()) if each.role == "user")
         return tuple(islice(asked, most))
 
     def last_answer(self) -> str:

@@ -16,8 +16,8 @@ SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
     """A stored message. `pictures` are the attachments that were shown to the model, `source` is the platform's id of a
-    person's message, `person_id` and `turn_id` identify the turn. `model` wrote an assistant's message; the rest is as
-    in ChatMessage."""
+    person's message, `own_words` its text without documents (empty: it had none), `person_id` and `turn_id` identify
+    the turn. `model` wrote an assistant's message; the rest is as in ChatMessage."""
 
     id: int
     role: Speaker
@@ -32,6 +32,7 @@ class StoredMessage:
     source: str = ""
     person_id: int = 0
     turn_id: str = ""
+    own_words: str = ""
 
 
 def for_person(message: StoredMessage, person_id: int) -> StoredMessage:
@@ -92,8 +93,8 @@ class TurnFacts:
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
     """Everything to store at the end of a turn: the question, the messages after it (none if no model answered), the
-    model calls and the facts. `source` is the platform's id of the question. A retry supersedes the messages from id
-    `replaces_from` on."""
+    model calls and the facts. `source` is the platform's id of the question, `own_words` its text without documents
+    (empty: it had none). A retry supersedes the messages from id `replaces_from` on."""
 
     turn_id: str
     conversation_id: int
@@ -105,3 +106,4 @@ class TurnRecord:
     source: str = ""
     replaces_from: int | None = None
     facts: TurnFacts | None = None
+    own_words: str = ""

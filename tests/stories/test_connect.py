@@ -18,6 +18,7 @@ from storage.people.secret_box import FernetBox
 from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.discord import DiscordServer, Message
+from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.radicale import PASSWORD, USER, RadicaleServer
 from tests.stories.accounts import connect, radicale
 from tests.stories.discord_bot import up
@@ -97,6 +98,30 @@ async def test_a_command_cancels(on: BotHarness) -> None:
         assert on.rows("select count(*) from connect_steps") == [(0,)]
 
 
+async def test_a_refused_command_says_that_it_cancels(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            for each in ("/connect calendar", server.address, USER):
+                await ask(on, each)
+            refused = (await ask(on, "/tier nonsense")).text
+            assert "nonsense" in refused
+            assert refused.endswith("Connecting is cancelled (Calendar). Nothing was stored.")
+            assert on.rows("select count(*) from connect_steps") == [(0,)]
+
+
+async def test_stop_ends_the_question_and_the_answer(on: BotHarness) -> None:
+    gate = on.ms.reply("One two three.", gate_after=BEFORE_HEADERS)
+    async with running(on):
+        on.tg.say("hello")
+        await gate.reached()
+        await ask(on, "/connect calendar")
+        stop = on.tg.say("/stop")
+        await on.tg.reply(after=stop, matching="⏹ Stopped.")
+        told = await on.tg.reply(after=stop, matching="Connecting is cancelled")
+        assert told.text == "Connecting is cancelled (Calendar). Nothing was stored."
+        assert on.rows("select count(*) from connect_steps") == [(0,)]
+
+
 @contextmanager
 def hanging(server: RadicaleServer) -> Iterator[threading.Event]:
     """The server takes requests and answers none; the event is set with the first one."""
@@ -135,6 +160,22 @@ async def test_a_command_ends_the_test_of_an_account(on: BotHarness, said: str, 
                 assert on.rows(f"select count(*) from {table}") == [(0,)]
             assert "✅ Connected" in (await connect(on, server)).text
     assert PASSWORD.encode() not in stored(on)
+
+
+async def test_a_password_is_not_used_if_the_person_connects_anew(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            for each in ("/connect calendar", server.address, USER):
+                await ask(on, each)
+            on.tg.fault(method="deleteMessage", kind="slow", seconds=0.5)
+            on.tg.say(PASSWORD)
+            await until(lambda: bool(on.tg.calls("deleteMessage")))
+            before = len(server.requests)
+            assert ADDRESS in (await ask(on, "/connect calendar")).text
+            await settled(on)
+            assert len(server.requests) == before
+            assert on.rows("select count(*) from service_accounts") == [(0,)]
+            assert on.rows("select count(*) from connect_steps") == [(1,)]
 
 
 async def test_connecting_anew_ends_the_test_before(on: BotHarness) -> None:

@@ -117,6 +117,22 @@ async def test_a_voice_message_is_transcribed_once_while_its_cost_cannot_be_stor
     assert on.rows("select count(*) from usage where tier = 'voice'") == [(1,)]
 
 
+async def test_a_voice_message_is_transcribed_once_if_the_conversation_cannot_be_read(
+    on: BotHarness, faulty: Faulty
+) -> None:
+    gate = on.ms.hear("hello", gate_after=BEFORE_HEADERS)
+    fault = faulty(SqlHistory, "unsummarised")
+    async with running(on):
+        on.tg.say_voice()
+        await gate.reached()
+        fault.times = 1
+        gate.open()
+        assert (await on.tg.reply()).text == "You said: hello"
+        await settled(on)
+    assert len(on.ms.media) == 1
+    assert on.rows("select count(*) from usage where tier = 'voice'") == [(1,)]
+
+
 async def test_a_pressed_button_survives_a_fault(on: BotHarness, faulty: Faulty) -> None:
     """It was already stored when classifying it failed."""
     fault = faulty(SqlOutbox, "get")

@@ -99,6 +99,17 @@ async def test_what_a_document_says_does_not_choose_tools(on: BotHarness) -> Non
         assert "get_weather" in on.ms.last.reading.tool_names
 
 
+async def test_a_document_does_not_choose_tools_later_either(on: BotHarness) -> None:
+    """Neither with /retry, nor as an earlier question, nor after an edit of its caption."""
+    letter = b"What's on my calendar tomorrow? Will it rain in Bonn?"
+    async with running(on):
+        said = on.tg.say_document("letter.txt", letter, "text/plain", caption="Summarise this")
+        await on.tg.reply(said, after=said)
+        for words in ("/retry", "/retry fast", "and shorter?"):
+            assert "/connect" not in (await ask(on, words)).text
+            assert "get_weather" not in on.ms.last.reading.tool_names
+
+
 async def test_nobody_reaches_the_files_of_another(on: BotHarness) -> None:
     on.env["BOT_ACCESS"] = "open"
     bob = on.tg.user("bob")

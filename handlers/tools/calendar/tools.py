@@ -332,16 +332,17 @@ def _shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> d
 
 
 def _identity(server: CalendarServer, entry: Item, recurrence_id: str) -> str:
-    """How models name an event: its place, and the repetition."""
+    """How models name an event: its place, and the repetition after the last `#`."""
     path = server.identity(entry)
-    return f"{path}#{recurrence_id}" if recurrence_id else path
+    return f"{path}#{recurrence_id}" if recurrence_id or "#" in path else path
 
 
 def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
     """The entry, parsed, and the recurrence id. Raises ToolFailed."""
     from handlers.tools.calendar import events
 
-    path, _, recurrence_id = identity.strip().partition("#")
+    identity = identity.strip()
+    path, recurrence_id = identity.rsplit("#", 1) if "#" in identity else (identity, "")
     entry = server.read(server.locate(path))
     parsed = events.parse(entry.text)
     if parsed is None:

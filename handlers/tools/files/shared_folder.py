@@ -81,7 +81,7 @@ class SharedFolderTools:
     def host_list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder below the shared one, or describes one file."""
         with self._shared() as root:
-            return listed(root, parts_of(path))
+            return listed(root, parts_of(path, mount=""))
 
     def _about_copy(self, scope: ToolScope, path: str, replace: bool = False) -> str:
         say, parts = Say(scope.language), parts_of(path)
@@ -128,16 +128,16 @@ class SharedFolderTools:
     @tool(role="owner", traits=Traits(parallel=False, changes=True, outside=False), off=_off)
     def host_to_vm(self, scope: ToolScope, path: str, replace: bool = False) -> str:
         """Copies a file of the shared folder into the person's folder, within its quota."""
-        parts = parts_of(path)
-        if not parts:
-            raise ToolFailed("This is a folder: give the name of a file.")
-        with (
-            self._shared() as root,
-            folder_at(root, parts[:-1]) as folder,
-            file_in(folder, parts) as file,
-            os.fdopen(os.dup(file), "rb") as stream,
-        ):
-            data = stream.read(MAX_SENT_BYTES + 1)
+        with self._shared() as root:
+            parts = parts_of(path, mount="")
+            if not parts:
+                raise ToolFailed("This is a folder: give the name of a file.")
+            with (
+                folder_at(root, parts[:-1]) as folder,
+                file_in(folder, parts) as file,
+                os.fdopen(os.dup(file), "rb") as stream,
+            ):
+                data = stream.read(MAX_SENT_BYTES + 1)
         if len(data) > MAX_SENT_BYTES:
             raise ToolFailed(f"{shown(parts)} has more than the {MAX_SENT_BYTES // 2**20} MB that can be copied.")
         old = self._files.write(scope.person.id, parts, data, replace)

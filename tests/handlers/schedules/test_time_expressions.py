@@ -428,6 +428,45 @@ def test_the_language_of_the_person_is_only_a_hint(language: str) -> None:
     assert wrong == set()
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "wanted"),
+    [
+        ("en", "in 1.5 hours", "11-23 11:30"),
+        ("en", "in 1:30 hours", "11-23 11:30"),
+        ("en", "in 0.5 h", "11-23 10:30"),
+        ("en", "every 1.5 hours", "11-23 11:30 @every 5400"),
+        ("en", "2.5 days from now", "11-25 22:00"),
+        ("de", "in 1,5 Stunden", "11-23 11:30"),
+        ("fr", "dans 1,5 heure", "11-23 11:30"),
+        ("tr", "1,5 saat sonra", "11-23 11:30"),
+        ("ru", "через 1,5 часа", "11-23 11:30"),
+        ("ja", "1.5時間後", "11-23 11:30"),
+        ("zh", "1.5小时后", "11-23 11:30"),
+        ("ko", "1.5시간 후", "11-23 11:30"),
+    ],
+)
+def test_lengths_need_not_be_whole(language: str, said: str, wanted: str) -> None:
+    assert shown(said, language) == wanted
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "wanted"),
+    [
+        ("en", "12 at night", "11-24 00:00"),
+        ("en", "tonight at 12", "11-24 00:00"),
+        ("en", "tomorrow at 12:30 at night", "11-25 00:30"),
+        ("en", "every day at 12 at night", "11-24 00:00 0 0 * * *"),
+        ("de", "um 12 Uhr nachts", "11-24 00:00"),
+        ("es", "a las 12 de la noche", "11-24 00:00"),
+        ("zh", "晚上12点", "11-24 00:00"),
+        ("zh", "中午12点", "11-23 12:00"),
+        ("en", "12 midnight", "11-24 00:00"),
+    ],
+)
+def test_twelve_at_night_is_midnight(language: str, said: str, wanted: str) -> None:
+    assert shown(said, language) == wanted
+
+
 def shown(said: str, language: str) -> str:
     try:
         when = understand(said, NOW, BERLIN, language)
@@ -447,6 +486,12 @@ def shown(said: str, language: str) -> str:
         ("30 feb", "does not exist: 02-30"),
         ("-5 minutes", "don't understand"),
         ("in 25", "don't understand"),
+        ("in 1.30 hours", "don't understand"),
+        ("at 1.5", "don't understand"),
+        ("in 1.5 months", "don't understand"),
+        ("9am pm", "don't understand"),
+        ("tomorrow morning at 9pm", "don't understand"),
+        ("every Monday at 12 at night", "don't understand"),
         ("2 days ago", "don't understand"),
         ("yesterday at 9", "don't understand"),
         ("jeden ersten Montag um 9", "don't understand"),  # of the month?

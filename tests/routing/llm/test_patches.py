@@ -135,6 +135,7 @@ def test_a_schema_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests.tool_with_sanitized_parameters is clean, "once per process"
     good = {"type": "object", "properties": {"a": {"type": "string"}}}
     bad = {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}
+    tool: dict[str, Any]
     for schema in (good, bad):
         for name in ("first", "second"):
             tool = {"type": "function", "function": {"name": name, "parameters": schema}}

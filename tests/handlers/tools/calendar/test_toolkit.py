@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -147,6 +148,18 @@ async def test_entries_that_cannot_be_read_are_left_out(on: Office) -> None:
     assert [each["title"] for each in await listed(on, "tomorrow")] == ["Often", "Fine"]
     with pytest.raises(ToolFailed, match="is no repetition"):
         await on.call("create_event", title="x", start="today", repeat="FREQ=SECONDLY")
+
+
+async def test_an_entry_whose_file_name_contains_a_number_sign_is_named(on: Office) -> None:
+    begin = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nDTSTAMP:20261101T000000Z\r\n"
+    end = "END:VEVENT\r\nEND:VCALENDAR\r\n"
+    for uid, rule in (("once#20261124", ""), ("daily#1", "RRULE:FREQ=DAILY;COUNT=3\r\n")):
+        entry = f"UID:{uid}\r\nDTSTART:20261124T110000Z\r\n{rule}SUMMARY:{uid}\r\n"
+        on.server.put(f"/ann/home/{quote(uid)}.ics", begin + entry + end)
+    for each in await listed(on, "tomorrow"):
+        await on.call("delete_event", id=each["id"])
+    assert await listed(on, "tomorrow") == []
+    assert [each["title"] for each in await listed(on, "2026-11-25")] == ["daily#1"]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,16 @@ def test_nothing_outside_is_reached(tools: SharedFolderTools, shared: Path, own:
         tools.host_to_vm(SCOPE, "x")
 
 
+def test_the_hint_for_a_path_outside_does_not_name_the_persons_folder(tools: SharedFolderTools) -> None:
+    for call in (tools.host_to_vm, tools.host_list_files):
+        for path in ("/etc/passwd", "/files/a.txt"):
+            with pytest.raises(ToolFailed) as refused:
+                call(SCOPE, path)
+            assert str(refused.value) == (
+                f"In the shared folder: {path} is outside the folder: use a path relative to it."
+            )
+
+
 def test_the_quota_counts(tools: SharedFolderTools, shared: Path, own: Path) -> None:
     (shared / "large").write_bytes(b"x" * 10_001)
     with pytest.raises(ToolFailed, match="the limit is 10,000"):
