@@ -111,14 +111,15 @@ def run(quick: bool) -> Section:
 
 @contextmanager
 def cgroup(memory: int, cores: float) -> Iterator[Limits]:
-    """A cgroup with so many bytes of memory and cores; 0 for no limit. Raises PermissionError without root."""
+    """A cgroup with so many bytes of memory and cores; 0 for no limit. Up to its limit it goes before all else on the
+    machine. Raises PermissionError without root."""
     name = f"tierbot-benchmark-{os.getpid()}"
     made: tuple[Path, ...]
     quota = int(cores * PERIOD)
     if (CGROUPS / "cgroup.controllers").exists():
         folder = CGROUPS / name
         (CGROUPS / "cgroup.subtree_control").write_text("+memory +cpu")
-        values = {"memory.max": str(memory or "max"), "cpu.max": f"{quota or 'max'} {PERIOD}"}
+        values = {"memory.max": str(memory or "max"), "cpu.max": f"{quota or 'max'} {PERIOD}", "cpu.weight": "10000"}
         made, settings, peak = (folder,), {folder / key: value for key, value in values.items()}, folder / "memory.peak"
     else:
         by_memory, by_cpu = CGROUPS / "memory" / name, CGROUPS / "cpu" / name
@@ -126,6 +127,7 @@ def cgroup(memory: int, cores: float) -> Iterator[Limits]:
             by_memory / "memory.limit_in_bytes": str(memory or -1),
             by_cpu / "cpu.cfs_period_us": str(PERIOD),
             by_cpu / "cpu.cfs_quota_us": str(quota or -1),
+            by_cpu / "cpu.shares": "262144",
         }
         made, peak = (by_memory, by_cpu), by_memory / "memory.max_usage_in_bytes"
     for folder in made:

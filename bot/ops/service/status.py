@@ -83,7 +83,7 @@ def _details(service: Service, facts: Mapping[str, str]) -> Iterator[str]:
     if (memory := _number(facts, "MemoryCurrent")) is not None and memory:
         yield f"Memory: {size(memory)}."
     if restarts := _number(facts, "NRestarts"):
-        yield f"Restarted by systemd: {restarts:,} times since it was started."
+        yield f"Restarted by systemd: {restarts:,} time{'s' * (restarts > 1)} since it was started."
     if facts.get("UnitFileState") == "disabled":
         yield f"It does not start at boot. To change that: {service.sudo}systemctl {service.option}enable {NAME}"
     yield f"Workspace: {workspace_of(service.text())}"

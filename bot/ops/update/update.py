@@ -127,7 +127,8 @@ class Update:
         if done:
             self._folders.end()
             self._delete_old_backups()
-            print(f"tierbot is now {release.name}. The backup is {journal.backup}")
+            backup = f" The backup is {journal.backup}" if Path(journal.backup).exists() else ""
+            print(f"tierbot is now {release.name}.{backup}")
             self._compare_units()
         return int(not done)
 
