@@ -16,6 +16,7 @@ from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import LiveConfig
 from bot.messaging import Messaging
+from bot.ops.daily_check import DailyCheck, examine_locally
 from bot.scheduler import Scheduler
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -210,6 +211,14 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     chores.spawn(engine.models.learn_sizes())
     chores.spawn(keyless.keep_detecting(engine.models))
     chores.spawn(_sweep(stores, clock, settings.retention_days))
+    chores.spawn(
+        DailyCheck(
+            lambda: examine_locally(environment, workspace, messaging.platforms, clock),
+            stores.state,
+            messaging.tell,
+            clock,
+        ).run()
+    )
     try:
         yield app
     finally:

@@ -16,6 +16,7 @@ from routing.backoff import exponential
 from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxStore
+from routing.tracing import current_span, span
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from routing.types.queues import OutboxEntry
 
@@ -78,6 +79,8 @@ class OutboxSender:
         self._noted = Bounded[ChatKey, bool]()
         """Chats told of a possibly missing reply since a message last arrived there."""
         self._clock = clock
+        self._spans: dict[int, object] = {}
+        """For each waiting reply, the span of the message that it answers."""
         self._queue: KeyedQueue[ChatKey, OutboxEntry] = KeyedQueue("[Outbox]", self._send_next)
         self._background = Background("[Outbox]")
 
@@ -93,6 +96,8 @@ class OutboxSender:
         """Send stored replies. Those for a platform that is not running stay in the store."""
         for entry in entries:
             if entry.message.chat.platform in self.platforms:
+                if (parent := current_span()) is not None:
+                    self._spans[entry.id] = parent
                 self._queue.put(entry.message.chat, entry)
 
     def is_sending(self, chat: ChatKey) -> bool:
@@ -115,7 +120,9 @@ class OutboxSender:
         await self._background.close(LAST_RECORDS_SECONDS)
 
     async def _send_next(self, chat: ChatKey) -> None:
-        await self._deliver(self._queue.take(chat))
+        entry = self._queue.take(chat)
+        with span("send", {"tierbot.platform": chat.platform}, self._spans.pop(entry.id, None)):
+            await self._deliver(entry)
 
     async def _deliver(self, entry: OutboxEntry) -> None:
         """Send one reply until it arrives, or until it may have arrived several times."""

@@ -17,6 +17,7 @@ from bot.messaging import Messaging
 from bot.ops.systemd import pulse
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
+from bot.tracing import traces
 from bot.workspace import Workspace
 from handlers.access.roles import print_owner_code
 from routing.errors import ConfigError
@@ -96,7 +97,7 @@ async def started(
             services = messaging.services()
             await messaging.connect([each.build(settings, services) for each in PLATFORMS if each.configured(settings)])
             open_app = await asyncio.to_thread(_import_app)
-            async with open_app(environment, workspace, messaging) as app:
+            async with traces(settings), open_app(environment, workspace, messaging) as app:
                 starting = asyncio.create_task(app.start())
                 try:
                     await asyncio.shield(starting)

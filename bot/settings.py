@@ -115,6 +115,12 @@ class Settings(PlatformSettings):
     admin_url: str = Field(
         "", description="Address of the admin page behind a proxy, for the links of /admin; empty: ADMIN_ADDRESS."
     )
+    otel_exporter_otlp_endpoint: str = Field(
+        "", description="OpenTelemetry collector that gets traces over HTTP; empty: none."
+    )
+    otel_exporter_otlp_headers: SecretStr | None = Field(
+        None, description="Headers for the collector, such as authorization=Bearer abc."
+    )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Log level.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
@@ -354,6 +360,14 @@ def _token(token: SecretStr | None) -> None:
         raise ConfigError("ADMIN_TOKEN must have at least {count} characters.", count=MIN_TOKEN_CHARACTERS)
 
 
+def parse_headers(text: str) -> dict[str, str]:
+    """HTTP headers as `name=value,name=value`, by lower-case name. Raises ConfigError."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise ConfigError("OTEL_EXPORTER_OTLP_HEADERS must look like name=value,name=value.")
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
 def _index(text: str) -> None:
     """Raises ConfigError unless this is off or an HTTP address."""
     if text != "off" and not text.startswith(("http://", "https://")):
@@ -377,6 +391,8 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
     **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
     "admin_url": partial(_address, "ADMIN_URL"),
+    "otel_exporter_otlp_endpoint": partial(_address, "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    "otel_exporter_otlp_headers": lambda text: parse_headers(text.get_secret_value() if text else ""),
     **{name: partial(_address, name.upper()) for name in ("searxng_url", "duckduckgo_url")},
     **{name: partial(_address, name.upper()) for name in ("brave_api_root", "tavily_api_root")},
 }

@@ -23,6 +23,7 @@ from routing.errors import Refused
 from routing.policy.tiers import check_role
 from routing.ports import Clock, HistoryStore, PreferenceStore
 from routing.router import Router
+from routing.tracing import span
 from routing.turn.truncation import emergency
 from routing.types.budgets import BudgetExceeded
 from routing.types.decisions import TierDecision
@@ -159,7 +160,9 @@ class Chat:
             scheduled=ask.message.scheduled is not None,
         )
         cost = cost or cost_of(ask)
-        outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
+        with span("turn", {"tierbot.turn_id": ask.turn_id}) as traced:
+            outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
+            traced.set({"tierbot.tier": outcome.decision.tier, "gen_ai.response.model": outcome.choice.model})
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, cost)
         outcome = replace(outcome, calls=tuple(cost.calls))

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from routing.errors import BadArguments
 from routing.ports import Ledger
+from routing.tracing import span
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.messages import OutboundMessage
 from routing.types.queues import OutboxEntry
@@ -123,18 +124,21 @@ def outcome(facts: TurnFacts) -> str:
 
 
 class ToolCallCounter:
-    """Counts one call when it ends, by the error that ended it."""
+    """Counts one call when it ends, by the error that ended it, and traces it."""
 
     def __init__(self, counts: Counter[tuple[str, str]], name: str) -> None:
         self._counts = counts
         self._name = name
+        self._span = span(f"execute_tool {name}", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name})
 
-    def __enter__(self) -> None: ...
+    def __enter__(self) -> None:
+        self._span.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._counts[self._name, tool_outcome(kind)] += 1
+        self._span.__exit__(kind, error, trace)
 
 
 def tool_outcome(kind: type[BaseException] | None) -> str:

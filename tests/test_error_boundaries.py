@@ -23,11 +23,13 @@ BOUNDARIES = {
 """What each handler protects. LiteLLM raises whatever its providers' libraries raise."""
 
 USES = {
+    "bot/admin/listener.py": ["import of the admin page"],
     "bot/adapters/discord/connection.py": ["gateway connection"],
     "bot/adapters/discord/receiving.py": ["accepting messages"],
     "bot/adapters/shared/keyed_queue.py": ["item of a queue"],
     "bot/app.py": ["step of the sweep"],
     "bot/live_config.py": ["edit of the configuration"],
+    "bot/ops/daily_check.py": ["daily check"],
     "bot/scheduler.py": ["due schedules", "start of a schedule", "tasks that were started"],
     "handlers/tools/mcp/server.py": ["call from an MCP client"],
     "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],

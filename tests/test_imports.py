@@ -67,6 +67,7 @@ VENDORS = {
     "anyio": r"handlers/tools/mcp/.*",
     "uvicorn": r"handlers/tools/mcp/server\.py|bot/admin/listener\.py",
     "starlette": r"handlers/tools/mcp/server\.py|bot/admin/.*",
+    "opentelemetry": r"bot/tracing\.py",
     "prometheus_client": r"bot/admin/metrics\.py",
     "jinja2": r"bot/admin/site\.py",
     "numpy": r"routing/(tools/(selection|embedding)/.*|memory/index\.py|types/vectors\.py)",

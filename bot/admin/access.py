@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from bot.admin.services import AdminServices
 from bot.admin.token import is_token
 
 UNAUTHORIZED = "Give the token of ADMIN_TOKEN, or of admin.token in the workspace: Authorization: Bearer <token>"
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?")
 _PROXIED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
@@ -49,8 +51,10 @@ def is_loopback(host: str) -> bool:
 def is_address_or_local(host: str) -> bool:
     """Whether a Host header, with or without a port, names an IP address or localhost. A page of another site that
     resolves its own name to this machine (DNS rebinding) sends its name."""
-    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    match = _HOST.fullmatch(host)
+    if match is None:
+        return False
     try:
-        return bool(ipaddress.ip_address(name))
+        return bool(ipaddress.ip_address(match[1] or match[2]))
     except ValueError:
-        return name.lower().rstrip(".") == "localhost"
+        return match[2] is not None and match[2].lower() == "localhost"

@@ -24,6 +24,7 @@ from handlers.storage_retry import STUCK, TELL_SECONDS, retry_storage
 from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.ports import ChatStore, InboxStore, LiveReply
+from routing.tracing import span
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from routing.types.queues import InboxEntry
 from routing.types.stop import Stop
@@ -301,11 +302,12 @@ class Inbox:
         )
         if self._outbox.is_sending(chat):
             live = _AfterReplies(live, lambda: self._outbox.is_sending(chat))
-        try:
-            replies = await self._dispatcher.handle(entries, live, stop)
-        finally:
-            await live.close()
-        self._outbox.take(replies)
+        with span("message", {"tierbot.platform": chat.platform, "tierbot.kind": first.message.kind}):
+            try:
+                replies = await self._dispatcher.handle(entries, live, stop)
+            finally:
+                await live.close()
+            self._outbox.take(replies)
         if replies:
             self._answered[chat] = True
         else:

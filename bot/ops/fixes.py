@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from bot.settings import Environment
 from bot.workspace import Workspace, open_to_others
@@ -47,14 +48,14 @@ def fix(environment: Environment, workspace: Workspace) -> list[Fix]:
 def _folders(workspace: Workspace) -> Iterator[Fix]:
     for folder in workspace.folders():
         if not folder.exists():
-            yield from _try("folders", f"created {folder}", lambda: folder.mkdir(parents=True, mode=0o700))  # noqa: B023
+            yield from _try("folders", f"created {folder}", partial(folder.mkdir, mode=0o700, parents=True))
 
 
 def _permissions(workspace: Workspace) -> Iterator[Fix]:
     for path in workspace.private():
         if mode := open_to_others(path):
             done = f"{path}: mode {mode:04o} is now {mode & 0o700:04o}, so that only this user can read it"
-            yield from _try("permissions", done, lambda: path.chmod(mode & 0o700))  # noqa: B023
+            yield from _try("permissions", done, partial(path.chmod, mode & 0o700))
 
 
 def _unfinished(workspace: Workspace) -> Iterator[Fix]:

@@ -18,6 +18,7 @@ from routing.health.health import ModelHealth
 from routing.llm.streaming.progress import ProgressIndicator
 from routing.ports import Clock, LiveReply, Llm
 from routing.text import TextPieces, storable
+from routing.tracing import Attributes, span
 from routing.types.deadline import Deadline
 from routing.types.llm import (
     Completion,
@@ -93,12 +94,16 @@ class ModelCaller:
         is used up."""
         answer = _Answer(began=self._clock())
         try:
-            with stop.guard(), await self._hold(request, options.cost) as held:
+            traced = span(
+                f"chat {request.model}", {"gen_ai.operation.name": "chat", "gen_ai.request.model": request.model}
+            )
+            with traced, stop.guard(), await self._hold(request, options.cost) as held:
                 try:
                     async with self._slot(request, options, answer, live) as trial:
                         if trial is not None:
                             await self._stream(request, options, answer, live, trial)
                 finally:
+                    traced.set(_traits(answer))
                     if answer.billed:
                         self._charge(held, request, options.cost, answer)
         except Stopped:
@@ -219,6 +224,16 @@ class ModelCaller:
         trial.end(error)
         self._health.record_failure(error)
         answer.billed = answer.finish == "late" or answer.first_token is not None or answer.usage is not None
+
+
+def _traits(answer: _Answer) -> Attributes:
+    """What a trace shows of an answer."""
+    usage = answer.usage or Usage(0, 0)
+    return {
+        "tierbot.finish": answer.finish,
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+    }
 
 
 def waiting_line(model: str, seconds: float) -> str:

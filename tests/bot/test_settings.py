@@ -179,6 +179,7 @@ HIDDEN = {
     *("telegram_webhook_secret", "brave_api_key", "tavily_api_key", "tierbot_mcp_token", "secrets_key", "admin_token"),
     *("ollama_host", "database_url", "searxng_url", "brave_api_root", "tavily_api_root", "duckduckgo_url"),
     *("pip_index_url", "weather_api_root", "geocoding_api_root", "web_private_hosts", "account_hosts"),
+    *("otel_exporter_otlp_endpoint", "otel_exporter_otlp_headers"),
     *("workspace", "shared_folder", "heartbeat_file", "bot_owners", "admin_address", "admin_url"),
     *("discord_sharded", "telegram_flood_limit", "embeddings_wait_seconds", "log_format"),
     *("tier_balanced_pool", "tier_smart_pool", "tier_coding_pool", "tier_deep_pool"),

@@ -15,7 +15,7 @@ from routing.catalog.discovery import PROVIDERS, load_discovered
 from routing.config import jsonfile
 from routing.config.jsonfile import JsonFile
 from routing.config.runtime import known_keys
-from routing.errors import ConfigError, FileFault
+from routing.errors import ConfigError, FileFault, Reason
 from routing.text import nearest
 
 IGNORED_ENV = "./.env"
@@ -65,8 +65,9 @@ async def files(inspection: Inspection) -> list[Finding]:
 async def skills(inspection: Inspection) -> list[Finding]:
     """Skills that can't be used, and why."""
     read = inspection.workspace.skills()
-    fix = "Fix it; the bot picks it up within seconds. The other skills work."
-    broken = [warn("skills", f"{name} is skipped: {reason}", fix) for name, reason in read.broken.items()]
+    fix = Reason("Fix it; the bot picks it up within seconds. The other skills work.")
+    words = "{name} is skipped: {reason}"
+    broken = [warn("skills", Reason(words, name=name, reason=why), fix) for name, why in read.broken.items()]
     return [*broken, ok("skills", ", ".join(read.found) or "none")]
 
 
@@ -74,7 +75,7 @@ def _read(name: str, well: str, reading: Callable[[], object]) -> list[Finding]:
     try:
         reading()
     except ConfigError as error:
-        return [fail(name, str(error), "Fix what the message names.")]
+        return [fail(name, error.reason, Reason("Fix what the message names."))]
     return [ok(name, well)]
 
 
@@ -93,7 +94,7 @@ def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonF
             try:
                 reading(file)
             except FileFault as fault:
-                found.append(fail(name, str(fault), "Fix that line."))
+                found.append(fail(name, fault.reason, Reason("Fix that line.")))
                 shorter = file.without(fault.path)
                 if shorter.document == file.document:
                     break
@@ -101,14 +102,14 @@ def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonF
             else:
                 break
     except ConfigError as error:
-        found.append(fail(name, str(error), "Fix what the message names."))
+        found.append(fail(name, error.reason, Reason("Fix what the message names.")))
     return found or [ok(name, "readable")]
 
 
 def _unknown_key(key: str) -> Finding:
     near = nearest(key, known_keys())
-    fix = f"Did you mean {near}?" if near else "Remove it; it has no effect."
-    return warn("runtime-config.json", f"{key} is not a known key", fix)
+    fix = Reason("Did you mean {near}?", near=near) if near else Reason("Remove it; it has no effect.")
+    return warn("runtime-config.json", Reason("{key} is not a known key", key=key), fix)
 
 
 def _unknown_variable(name: str, path: str) -> Finding:

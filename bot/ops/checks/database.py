@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.findings import Finding, fail, ok, size, warn
 from bot.ops.checks.inspection import Inspection
 from handlers.access.roles import AccessMode
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from storage.database.inspection import DatabaseFacts, look
 from storage.schema import REVISION
 
@@ -17,7 +17,7 @@ async def database(inspection: Inspection) -> list[Finding]:
         facts = await look(settings.database)
         owned = bool(settings.owners)
     except ConfigError as error:
-        return [fail("database", str(error), "Do what the message says after the colon.")]
+        return [fail("database", error.reason, Reason("Do what the message says after the colon."))]
     found = [*_state(facts, str(inspection.workspace.backups)), _owner(owned, facts, settings.bot_access)]
     if settings.retention_days:
         found.append(ok("retention", f"messages, turns and usage are deleted after {settings.retention_days} days"))
@@ -34,10 +34,11 @@ def _state(facts: DatabaseFacts | None, backups: str) -> list[Finding]:
     if facts is None:
         return [ok("database", "none yet; the first start creates it")]
     if facts.corruption:
-        fix = f"Stop the bot, move the file aside and put back a copy from {backups}."
-        return [fail("database", f"damaged: {facts.corruption}", fix)]
+        words = "Stop the bot, move the file aside and put back a copy from {folder}."
+        return [fail("database", Reason("damaged: {verdict}", verdict=facts.corruption), Reason(words, folder=backups))]
     if not facts.writable:
-        return [fail("database", "it can't be written", "Make the file and its folder writable for the bot's user.")]
+        fixed = Reason("Make the file and its folder writable for the bot's user.")
+        return [fail("database", Reason("it can't be written"), fixed)]
     if facts.status == "unknown":
         fix = f"Install the version of tierbot that wrote it, or restore a copy from {backups}."
         return [fail("database", f"revision {facts.revision} is newer than this program ({REVISION})", fix)]

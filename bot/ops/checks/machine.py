@@ -12,6 +12,7 @@ from bot.findings import Finding, fail, ok, size, warn
 from bot.ops.checks.inspection import Inspection
 from bot.workspace import open_to_others
 from handlers.version import VERSION
+from routing.errors import Reason
 
 TIGHT_BYTES, FULL_BYTES = 500e6, 50e6
 """The first leaves room for a backup of a large database and a few attachments; below the second, not even a migration
@@ -32,8 +33,8 @@ async def workspace(inspection: Inspection) -> list[Finding]:
     root = inspection.workspace.root
     place = _existing(root)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        fix = f"Make {place} writable for this user, or set WORKSPACE to another folder."
-        return [fail("workspace", f"{root} can't be written", fix)]
+        fix = Reason("Make {place} writable for this user, or set WORKSPACE to another folder.", place=place)
+        return [fail("workspace", Reason("{root} can't be written", root=root), fix)]
     state = "writable" if root.exists() else "not there yet; the first start creates it"
     loose = ((path, open_to_others(path)) for path in inspection.workspace.private())
     return [ok("workspace", state), *(_readable(path, mode) for path, mode in loose if mode)]
@@ -43,9 +44,10 @@ async def disk(inspection: Inspection) -> list[Finding]:
     """Free space at the workspace, even if it does not exist yet."""
     free = shutil.disk_usage(_existing(inspection.workspace.root)).free
     if free < FULL_BYTES:
-        return [fail("disk", f"only {size(free)} free", "Free some space: a full disk stops the bot.")]
+        fix = Reason("Free some space: a full disk stops the bot.")
+        return [fail("disk", Reason("only {size} free", size=size(free)), fix)]
     if free < TIGHT_BYTES:
-        return [warn("disk", f"{size(free)} free", "Free some space before it is full.")]
+        return [warn("disk", Reason("{size} free", size=size(free)), Reason("Free some space before it is full."))]
     return [ok("disk", f"{size(free)} free")]
 
 
@@ -54,8 +56,9 @@ async def year(inspection: Inspection) -> list[Finding]:
     now = time.gmtime(inspection.clock())
     if FIRST_YEAR <= now.tm_year <= LAST_YEAR:
         return [ok("date", time.strftime("%Y-%m-%d %H:%M UTC", now))]
-    fix = "Turn time synchronisation on: sudo timedatectl set-ntp true"
-    return [fail("date", f"the clock says {now.tm_year}, so no certificate is valid", fix)]
+    fix = Reason("Turn time synchronisation on: sudo timedatectl set-ntp true")
+    words = "the clock says {year}, so no certificate is valid"
+    return [fail("date", Reason(words, year=str(now.tm_year)), fix)]
 
 
 def _existing(path: Path) -> Path:
@@ -67,4 +70,6 @@ def _existing(path: Path) -> Path:
 
 
 def _readable(path: Path, mode: int) -> Finding:
-    return warn("permissions", f"{path} can be read by others ({mode:04o})", f"chmod {mode & 0o700:o} {path}")
+    words = "{path} can be read by others ({mode})"
+    fix = Reason("chmod {mode} {path}", mode=f"{mode & 0o700:o}", path=path)
+    return warn("permissions", Reason(words, path=path, mode=f"{mode:04o}"), fix)

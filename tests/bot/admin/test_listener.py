@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bot.admin import listener as module
@@ -20,6 +21,7 @@ from bot.cli import new_event_loop
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
+from storage.state import SqlState
 from tests.bot.admin.conftest import Served, serving
 
 
@@ -55,7 +57,16 @@ async def test_every_answer_has_the_security_headers(served: Served, method: str
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8787", "localhost.evil.example", "127.0.0.1.nip.io", ""]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8787",
+        "localhost.evil.example",
+        "127.0.0.1.nip.io",
+        "",
+        "[::1].evil.example",
+        "1@evil:1",
+    ],
 )
 async def test_a_host_of_another_site_is_refused_on_the_loopback(served: Served, host: str) -> None:
     assert (await served.http.get("/healthz", headers={"Host": host})).status_code == 421
@@ -186,3 +197,21 @@ def test_addresses(tmp_path: Path) -> None:
 def test_a_short_token_is_refused_without_showing_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^ADMIN_TOKEN must have at least 16 characters\.$"):
         load({"WORKSPACE": str(tmp_path), "ADMIN_TOKEN": "short-secret"})
+
+
+async def test_requests_end_before_what_they_use_is_closed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def put(_state: SqlState, _key: str, _value: str) -> None:
+        asked.set()
+        await go.wait()
+        ended.set()
+
+    monkeypatch.setattr(SqlState, "put", put)
+    async with Listener(0, served.services) as listener:
+        request = asyncio.create_task(served.http.get(f"http://127.0.0.1:{listener.port}/readyz"))
+        await asked.wait()
+        asyncio.get_running_loop().call_soon(go.set)
+    assert ended.is_set()
+    with pytest.raises(httpx.TransportError):
+        await request

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from bot.ops.systemd import STUCK_SECONDS, pulse
+from bot.ops.systemd import STUCK_SECONDS, pulse, stuck
 from bot.platform import Platform, Progress
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
 
@@ -141,3 +141,10 @@ async def test_each_poll_reports_progress(on: BotHarness) -> None:
         on.tg.say("hello")
         await stepped(progress, before)
         await on.tg.reply()
+
+
+def test_a_platform_that_hangs_in_its_first_connection_is_stuck() -> None:
+    never, hangs = platform(0.0), platform(0.0)
+    hangs.progress.up_since = 1000.0
+    assert stuck([never, hangs], 1000.0 + STUCK_SECONDS - 1) == []
+    assert stuck([never, hangs], 1000.0 + STUCK_SECONDS) == [("fake", STUCK_SECONDS)]
