@@ -117,14 +117,14 @@ class Settings(PlatformSettings):
     admin_token: SecretStr | None = Field(
         None, description="Token for the admin page, at least 16 characters; empty: admin.token in the workspace."
     )
+    admin_url: str = Field(
+        "", description="Address of the admin page behind a proxy, for the links of /admin; empty: ADMIN_ADDRESS."
+    )
     otel_exporter_otlp_endpoint: str = Field(
         "", description="OpenTelemetry collector that gets traces over HTTP; empty: none."
     )
     otel_exporter_otlp_headers: SecretStr | None = Field(
         None, description="Headers for the collector, such as authorization=Bearer abc."
-    )
-    admin_url: str = Field(
-        "", description="Address of the admin page behind a proxy, for the links of /admin; empty: ADMIN_ADDRESS."
     )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Log level.")

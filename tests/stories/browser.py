@@ -89,7 +89,8 @@ def page_height(browser: Chrome) -> int:
 
 def console(browser: Chrome) -> list[str]:
     """What the console says since the last call, but for debug lines."""
-    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    entries: list[dict[str, Any]] = browser.execute("getLog", {"type": "browser"})["value"]
+    return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
 
 def violations(browser: Chrome, source: str) -> list[str]:

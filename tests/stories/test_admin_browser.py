@@ -93,7 +93,8 @@ async def test_every_page_on_a_phone_and_a_wide_screen(admin: AdminPage, browser
 
 
 def judged(browser: Chrome, base: str) -> list[str]:
-    axe, found = axe_source(), []
+    axe = axe_source()
+    found: list[str] = []
 
     def look(path: str, width: int, dark: bool) -> None:
         resize(browser, width, dark)
