@@ -75,7 +75,7 @@ def is_public(name: str) -> bool:
         return True
     field = Settings.model_fields.get(name.lower())
     secret = field is None or field.annotation == SecretStr | None
-    return not secret and not name.endswith(("_URL", "_PROXY", "_ROOT"))
+    return not secret and not name.endswith(("_URL", "_PROXY", "_ROOT", "_ENDPOINT"))
 
 
 def _shown(name: str, value: str) -> str:
