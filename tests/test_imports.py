@@ -69,7 +69,7 @@ VENDORS = {
     "starlette": r"handlers/tools/mcp/server\.py|bot/admin/.*",
     "opentelemetry": r"bot/tracing\.py",
     "prometheus_client": r"bot/admin/metrics\.py",
-    "jinja2": r"bot/admin/site\.py",
+    "jinja2": r"bot/(admin/site|ops/service/unit)\.py",
     "numpy": r"routing/(tools/(selection|embedding)/.*|memory/index\.py|types/vectors\.py)",
     "tokenizers": r"routing/tools/selection/.*",
     "safetensors": r"routing/tools/selection/.*",

@@ -84,7 +84,7 @@ async def admin_page(on: BotHarness, **clocks: object) -> AsyncIterator[AdminPag
     port = free_port()
     on.env |= {"ADMIN_ADDRESS": f"127.0.0.1:{port}", "ADMIN_TOKEN": TOKEN}
     async with (
-        running(on, **clocks) as app,  # type: ignore[arg-type]
+        running(on, **clocks) as app,  # type: ignore[arg-type]  # clocks are optional
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as http,
     ):
         yield AdminPage(app, http)
@@ -99,7 +99,7 @@ async def populate(stores: Stores, now: float) -> None:
         conversation = (await stores.history.current(ChatKey("telegram", user.user_id))).id
         await stores.ledger.finish([], [], _turn(f"now{number}", conversation, person.id, number))
         await stores.database.write(
-            lambda c, p=person.id, n=number, t=conversation: _history(c, p, n, t, now)  # type: ignore[misc]
+            lambda c, p=person.id, n=number, t=conversation: _history(c, p, n, t, now)  # type: ignore[misc]  # mypy infers no type for defaults
         )
         if number % 2:
             due = now + 3600 * (number + 1)
@@ -113,8 +113,8 @@ async def populate(stores: Stores, now: float) -> None:
 def _turn(turn_id: str, conversation: int, person: int, number: int) -> TurnRecord:
     tier, model = MODELS[number % len(MODELS)]
     usage = Usage(1_200 + 300 * number, 400, 0, Decimal("0.004") * (number + 1))
-    calls = (CallRecord(tier, model, usage, 2.0 + number),)  # type: ignore[arg-type]
-    facts = TurnFacts(tier, "default", model, 2.0 + number, first_token_seconds=0.8)  # type: ignore[arg-type]
+    calls = (CallRecord(tier, model, usage, 2.0 + number),)  # type: ignore[arg-type]  # the table names tiers as text
+    facts = TurnFacts(tier, "default", model, 2.0 + number, first_token_seconds=0.8)  # type: ignore[arg-type]  # the table names tiers as text
     answer = (ChatMessage("assistant", "private answer", made_by=model),)
     return TurnRecord(turn_id, conversation, person, "private question", messages=answer, calls=calls, facts=facts)
 

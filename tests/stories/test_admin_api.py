@@ -43,7 +43,7 @@ async def test_without_a_key_or_without_an_answer(on: BotHarness, admin: AdminPa
 
 @pytest.mark.parametrize("given", [None, "", "Bearer", "Bearer x", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer ü"])
 async def test_the_token_is_needed(admin: AdminPage, given: str | None) -> None:
-    headers = {} if given is None else {"Authorization": given.encode()}
+    headers = {} if given is None else {b"authorization": given.encode()}
     response = await admin.http.get("/api/models/discover/openai", headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"

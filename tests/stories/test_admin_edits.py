@@ -63,7 +63,7 @@ async def test_a_key_is_tested_then_saved_and_never_shown(on: BotHarness, admin:
     assert "Saved" in words(saved)
     assert (on.workspace / ".env").read_text() == f"# keys\nGROQ_API_KEY={NEW_KEY}\n"
     assert stat.S_IMODE((on.workspace / ".env").stat().st_mode) == 0o600
-    assert config(on)["llm"]["providers"]["groq"] == {  # type: ignore[index]
+    assert config(on)["llm"]["providers"]["groq"] == {  # type: ignore[index]  # it is read from JSON
         "baseUrl": base, "apiType": "openai", "requestTimeoutSeconds": 20,
     }  # fmt: skip
     seen += [tested, unknown, dead, review, shown, saved, await admin.http.get("/changes")]
@@ -166,7 +166,7 @@ async def test_two_owners_do_not_overwrite_each_other(on: BotHarness, admin: Adm
     assert '"defaultTier": "smart"' in words(late)
     stale = await admin.post("/router/general", digest_config="0" * 64, **general)
     assert stale.status_code == 409
-    assert "defaultTier" in config(on)["modelRouter"]  # type: ignore[operator]
+    assert "defaultTier" in config(on)["modelRouter"]  # type: ignore[operator]  # it is read from JSON
 
 
 async def test_a_broken_file_is_named_and_left_alone(on: BotHarness, admin: AdminPage) -> None:

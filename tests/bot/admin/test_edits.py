@@ -79,10 +79,10 @@ def test_a_diff_shows_no_secret(edits: Edits) -> None:
     ],
 )
 def test_what_the_bot_would_not_accept_is_refused(edits: Edits, file: str, text: str, words: str) -> None:
-    before = edits.read(file)  # type: ignore[arg-type]
+    before = edits.read(file)  # type: ignore[arg-type]  # the table names files as text
     with pytest.raises(ConfigError, match=words):
-        edits.propose("Break it", {file: text}, {file: before.digest})  # type: ignore[dict-item]
-    assert edits.read(file) == before  # type: ignore[arg-type]
+        edits.propose("Break it", {file: text}, {file: before.digest})  # type: ignore[dict-item]  # the table names files as text
+    assert edits.read(file) == before  # type: ignore[arg-type]  # the table names files as text
 
 
 def test_a_fault_that_is_already_in_env_does_not_block_other_files(workspace: Workspace, edits: Edits) -> None:

@@ -92,7 +92,7 @@ async def test_a_broken_env_file_is_named_and_left_alone(environ: dict[str, str]
 
 async def given(environ: dict[str, str], **flags: object) -> tuple[Draft, list[str]]:
     nothing: dict[str, object] = {"tokens": {}, "keys": {}, "bases": {}, "owners": (), "model": ""}
-    return await answered(Draft.of(load(environ)), Flags(interactive=False, **(nothing | flags)))  # type: ignore[arg-type]
+    return await answered(Draft.of(load(environ)), Flags(interactive=False, **(nothing | flags)))  # type: ignore[arg-type]  # a table of flags
 
 
 async def test_secrets_may_come_from_the_environment_and_from_files(
