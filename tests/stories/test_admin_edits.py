@@ -7,6 +7,7 @@ import json
 import re
 import stat
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import httpx
 import pytest
@@ -35,8 +36,8 @@ def words(response: httpx.Response) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", response.text)).split())
 
 
-def config(on: BotHarness) -> dict[str, object]:
-    document: dict[str, object] = json.loads((on.workspace / "preferences" / "runtime-config.json").read_text())
+def config(on: BotHarness) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((on.workspace / "preferences" / "runtime-config.json").read_text())
     return document
 
 
@@ -63,7 +64,7 @@ async def test_a_key_is_tested_then_saved_and_never_shown(on: BotHarness, admin:
     assert "Saved" in words(saved)
     assert (on.workspace / ".env").read_text() == f"# keys\nGROQ_API_KEY={NEW_KEY}\n"
     assert stat.S_IMODE((on.workspace / ".env").stat().st_mode) == 0o600
-    assert config(on)["llm"]["providers"]["groq"] == {  # type: ignore[index]
+    assert config(on)["llm"]["providers"]["groq"] == {
         "baseUrl": base, "apiType": "openai", "requestTimeoutSeconds": 20,
     }  # fmt: skip
     seen += [tested, unknown, dead, review, shown, saved, await admin.http.get("/changes")]
@@ -164,7 +165,7 @@ async def test_two_owners_do_not_overwrite_each_other(on: BotHarness, admin: Adm
     assert '"defaultTier": "smart"' in words(late)
     stale = await admin.post("/router/general", digest_config="0" * 64, **general)
     assert stale.status_code == 409
-    assert "defaultTier" in config(on)["modelRouter"]  # type: ignore[operator]
+    assert "defaultTier" in config(on)["modelRouter"]
 
 
 async def test_a_broken_file_is_named_and_left_alone(on: BotHarness, admin: AdminPage) -> None:
