@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.admin import env_text
-from bot.admin.edits import MAX_UNDO, Conflict, Edits, Proposal
+from bot.admin.edits import MAX_UNDO, Conflict, Edits, File, Proposal
 from bot.settings import EnvironmentFault, load
 from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
@@ -78,11 +78,11 @@ def test_a_diff_shows_no_secret(edits: Edits) -> None:
         ("catalogue", '{"models": {"a/b": {"maxInputTokens": -1}}}', "maxInputTokens"),
     ],
 )
-def test_what_the_bot_would_not_accept_is_refused(edits: Edits, file: str, text: str, words: str) -> None:
-    before = edits.read(file)  # type: ignore[arg-type]  # the table names files as text
+def test_what_the_bot_would_not_accept_is_refused(edits: Edits, file: File, text: str, words: str) -> None:
+    before = edits.read(file)
     with pytest.raises(ConfigError, match=words):
-        edits.propose("Break it", {file: text}, {file: before.digest})  # type: ignore[dict-item]  # the table names files as text
-    assert edits.read(file) == before  # type: ignore[arg-type]  # the table names files as text
+        edits.propose("Break it", {file: text}, {file: before.digest})
+    assert edits.read(file) == before
 
 
 def test_a_fault_that_is_already_in_env_does_not_block_other_files(workspace: Workspace, edits: Edits) -> None:
