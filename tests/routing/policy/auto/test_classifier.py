@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+from base64 import b85encode
 from collections.abc import Mapping
 from pathlib import Path
 from zlib import compress
@@ -17,11 +17,12 @@ from routing.policy.auto.classifier import (
     DENSE_FEATURES,
     FIRST_WORDS,
     LAST_WORDS,
+    RAISED_TIERS,
     LinearClassifier,
     buckets,
     dense_features,
 )
-from routing.policy.auto.phrases import Phrases
+from routing.policy.auto.phrases import IDEAS, Phrases
 from routing.policy.auto.preprocessing import preprocess
 from routing.policy.auto.scoring import score
 from routing.types.tiers import TIERS, Tier
@@ -31,16 +32,19 @@ BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 def classifier_for(word: str, tier: Tier, base: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
     """A classifier that finds a tier in one word, and has the odds `base` for everything."""
-    words = bytearray(BUCKETS * len(TIERS))
+    words = bytearray(BUCKETS * len(RAISED_TIERS))
     for bucket in buckets(preprocess(word)):
-        words[bucket * len(TIERS) + TIERS.index(tier)] = 100
+        words[bucket * len(RAISED_TIERS) + RAISED_TIERS.index(tier)] = 100
     nothing = [[0.0] * len(TIERS)] * (DENSE_FEATURES - 1)
-    return LinearClassifier(bytes(words), [1.0] * len(TIERS), [[base.get(each, 0.0) for each in TIERS], *nothing])
+    return LinearClassifier(
+        bytes(words), [1.0] * len(RAISED_TIERS), [[base.get(each, 0.0) for each in TIERS], *nothing]
+    )
 
 
 def dense_features_of(text: str) -> tuple[float, ...]:
     message = preprocess(text)
-    return dense_features(message, score(message, default_chooser().phrases.find(message)))
+    hits = default_chooser().phrases.find(message)
+    return dense_features(message, hits, score(message, hits))
 
 
 @pytest.mark.parametrize(
@@ -93,11 +97,25 @@ def test_the_classifier_decides_if_nothing_is_certain(tier: Tier) -> None:
     assert chooser.choose("ein Omelett bitte").tier == "balanced"
 
 
-@pytest.mark.parametrize(("heard", "tier"), [(1.0, "coding"), (4.0, "smart")])
-def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: Tier) -> None:
-    chooser = Chooser(default_chooser().phrases, classifier_for("none", "coding", {"smart": heard}))
-    assert chooser.choose("why does my Python function raise an exception?").tier == tier
+def test_the_classifier_overrides_phrases_that_it_weighs_itself() -> None:
+    chooser = Chooser(default_chooser().phrases, classifier_for("none", "coding", {"smart": 1.0}))
+    assert chooser.choose("why does my Python function raise an exception?").tier == "smart"
     assert chooser.choose("name a colour").tier == "smart"
+
+
+def test_phrases_are_features_in_every_language() -> None:
+    idea = 16 + IDEAS.index("prove")
+    assert dense_features_of("prove it")[idea] == dense_features_of("доказательство")[idea] == 1.0
+    assert dense_features_of("a nice day")[idea] == 0.0
+
+
+def test_more_evidence_counts_more() -> None:
+    classifier = classifier_for("zweispurig", "smart", {})
+    short, long = (
+        classifier.predict(preprocess(text), {}, score(preprocess(text), {})).probabilities["smart"]
+        for text in ("zweispurig und laut", "zweispurig " + "und laut " * 30)
+    )
+    assert 0.5 < long < short
 
 
 def test_the_reason_is_readable() -> None:
@@ -132,13 +150,13 @@ def test_shares_are_likelihoods() -> None:
     message = preprocess("My landlord keeps the deposit, what can I do?")
     classifier = default_chooser().classifier
     assert classifier is not None
-    prediction = classifier.predict(message, score(message, {}))
+    prediction = classifier.predict(message, {}, score(message, {}))
     assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
     assert prediction.tier == max(prediction.probabilities, key=lambda tier: prediction.probabilities[tier])
 
 
 def test_malformed_weights_are_refused(tmp_path: Path) -> None:
-    few = {"words": b64encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
+    few = {"words": b85encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
     (tmp_path / "odd.json").write_text(json.dumps(few), "ascii")
     with pytest.raises(ValueError, match="made for another form"):
         LinearClassifier.load(tmp_path / "odd.json")

@@ -1,0 +1,99 @@
+"""What each part of `/tier auto` is worth on the held-out set: `python -m benchmarks.training.auto_tier_ablation`.
+
+Trains the classifier a dozen times (about ten minutes): without rows of a kind, with fewer rows, and without the
+languages that it is then measured in. The last figure is the one to trust for a language, and the wording of a person,
+that the training rows don't know. `--parts` only measures the shipped weights: by tier, language and length, and with
+phrases or classifier alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from benchmarks.auto_tier import HELD_OUT, Classify, Row, chosen_by, error, ours, parts, read
+from benchmarks.reporting.section import grid
+from benchmarks.training.auto_tier import learn, lessons, weights
+from benchmarks.training.auto_tier_rows import FRAMED, MADE, SENTENCE, WRITTEN, training_rows
+from routing.policy.auto.chooser import Chooser
+from routing.policy.auto.classifier import LinearClassifier
+from routing.policy.auto.phrases import Phrases
+from routing.types.tiers import TIERS, Tier
+
+LENGTHS = ((0, 25), (25, 50), (50, 100), (100, 200), (200, 10_000))
+"""Buckets of the length in characters."""
+FOLDS = 5
+HEADER = ("", "rows", "accepted", "too low", *TIERS)
+
+Line = tuple[str, ...]
+
+
+def line(name: str, rows: Sequence[Row], classify: Classify) -> Line:
+    """The share accepted, the share that got a cheaper tier than any accepted one, and the share accepted per tier."""
+    found = [(row, classify(row)) for row in rows]
+    low = sum(tier not in row.accepted and error(tier, row.accepted)[1] > 1 for row, tier in found)
+    by_tier = ([tier in row.accepted for row, tier in found if row.accepted[0] == each] for each in TIERS)
+    right = sum(tier in row.accepted for row, tier in found)
+    shares = (f"{sum(each) / len(each):.0%}" if each else "" for each in by_tier)
+    return (name, str(len(rows)), f"{right / len(rows):.1%}", f"{low / len(rows):.1%}", *shares)
+
+
+def shipped(rows: Sequence[Row]) -> Iterator[Line]:
+    """The shipped weights: all rows, each part alone, and by language and length."""
+    yield line("all", rows, ours)
+    for name, classify in parts().items():
+        yield line(name, rows, classify)
+    for least, most in LENGTHS:
+        yield line(f"{least} characters and more", [row for row in rows if least <= len(row.text) < most], ours)
+    for language in sorted({row.language for row in rows}):
+        yield line(language, [row for row in rows if row.language == language], ours)
+
+
+def trained(rows: Sequence[Row]) -> Iterator[Line]:
+    """Weights that were trained for this."""
+    phrases, given = Phrases.load(), list(training_rows())
+
+    def classify(kept: Callable[[Row], bool], known: Phrases = phrases) -> Classify:
+        learnt = learn(lessons([row for row in given if kept(row)], known))
+        return chosen_by(Chooser(known, LinearClassifier(*weights(*learnt))))
+
+    yield line("all rows", rows, classify(lambda _: True))
+    yield line("without phrases", rows, classify(lambda _: True, Phrases([])))
+    yield line("without frames", rows, classify(lambda row: row.kind != FRAMED))
+    yield line("without sayings", rows, classify(lambda row: row.kind not in {MADE, SENTENCE}))
+    yield line("without the messages", rows, classify(lambda row: row.kind not in {FRAMED, WRITTEN}))
+    for share in (2, 4, 8):
+        yield line(f"1/{share} of the rows", rows, classify(partial(_is_in_part, share=share)))
+    tiers: dict[int, Tier] = {}
+    for fold in range(FOLDS):
+        chosen = classify(partial(_is_in_other_fold, fold=fold))
+        tiers |= {id(row): chosen(row) for row in rows if not _is_in_other_fold(row, fold)}
+    yield line("without the measured language", rows, lambda row: tiers[id(row)])
+
+
+def _is_in_part(row: Row, share: int) -> bool:
+    return _hash(row.text) % share == 0
+
+
+def _is_in_other_fold(row: Row, fold: int) -> bool:
+    """Whether the row's language is in another fold."""
+    return _hash(row.language) % FOLDS != fold
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser("benchmarks.training.auto_tier_ablation", description=__doc__)
+    parser.add_argument("--parts", action="store_true", help="only measure the shipped weights")
+    rows = read(HELD_OUT)
+    lines = shipped(rows) if parser.parse_args().parts else trained(rows)
+    print(grid([HEADER, *lines]))
+
+
+if __name__ == "__main__":
+    main()
