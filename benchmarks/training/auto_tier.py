@@ -35,17 +35,17 @@ from routing.policy.auto.preprocessing import preprocess
 from routing.policy.auto.scoring import score
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
-SHARES: Mapping[Tier, float] = {"balanced": 0.5, "smart": 0.2, "coding": 0.17, "deep": 0.13}
+SHARES: Mapping[Tier, float] = {"balanced": 0.56, "smart": 0.18, "coding": 0.15, "deep": 0.11}
 """Share of each tier in the sum of the rows' weights."""
 WEIGHTS: Mapping[str, float] = {MADE: 1.0, SENTENCE: 2.0, WRITTEN: 1.5, FRAMED: 1.5}
 """Weights by kind of row, before the shares are applied; `TUNING_WEIGHT` for the half for tuning."""
 TUNING_WEIGHT = 1.5
-EPOCHS, BATCH, RATE, RIDGE = 15, 512, 0.02, 2e-5
+EPOCHS, BATCH, RATE, RIDGE = 15, 512, 0.02, 3e-5
 DROPOUT, DENSE_DROPOUT = 0.5, 0.15
 """Dropout of a message's buckets, and of its dense features."""
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam's parameters."""
-SMALLEST, STEPS = 0.06, 31
+SMALLEST, STEPS = 0.07, 31
 """Share of a tier's largest weight below which weights become 0, and the steps of the rest; both save space."""
 
 Array = NDArray[np.float32]

@@ -204,7 +204,9 @@ def training_rows(seed: int = 0) -> Iterator[Row]:
     """All rows except those that share wording with a measured message, and the half for tuning."""
     measured = [row for row in read() if row.half == UNUSED]
     measured += [row for path in (LATER, FRESH, HELD_OUT) for row in read(path)]
+    texts = {row.text.casefold() for row in measured}
     taken = {wording for row in measured for wording in wordings(row.text)}
-    made = (*framed_sayings(seed), *message_rows(seed))
-    yield from (row for row in made if not taken & wordings(row.text))
+    for row in (*framed_sayings(seed), *message_rows(seed)):
+        if row.text.casefold() not in texts and not taken & wordings(row.text):
+            yield row
     yield from (row for row in read() if row.half == TUNING and not row.previous and not row.pictures)

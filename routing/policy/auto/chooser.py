@@ -192,11 +192,13 @@ def _is_related(scored: ScoredMessage, previous: tuple[Tier, ...]) -> bool:
     message, hits, scores = scored.message, scored.hits, scored.scores
     if message.units > MAX_FOLLOW_UP_WORDS or not previous:
         return False
-    probabilities = scored.prediction.probabilities if scored.prediction else {}
-    hard = probabilities.get("smart", 0.0)
+    prediction = scored.prediction
+    hard = prediction.probabilities["smart"] if prediction else 0.0
     if previous[-1] == "deep":
         mathematical = "mathematics" in scores.signals or any(hits.get(idea) for idea in _MATHEMATICAL_IDEAS)
-        return mathematical or hard + probabilities.get("deep", 0.0) >= RELATED_PROBABILITY
+        if mathematical or prediction is None or prediction.tier == "smart":
+            return mathematical
+        return hard + prediction.probabilities["deep"] >= RELATED_PROBABILITY
     return previous[-1] == "smart" and (scores.smart >= MIN_SCORE_AFTER_SMART or hard >= RELATED_PROBABILITY)
 
 
