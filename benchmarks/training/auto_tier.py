@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from base64 import b85encode
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +143,7 @@ def weights(words: Array, dense: Array) -> tuple[bytes, list[float], list[list[f
 
 def write(words: Array, dense: Array, file: Path = FILE) -> None:
     packed, scale, rows = weights(words, dense)
-    kept = {"words": b85encode(compress(packed, 9)).decode(), "scale": scale, "traits": rows}
+    kept = {"words": b64encode(compress(packed, 9)).decode(), "scale": scale, "traits": rows}
     file.write_text(json.dumps(kept) + "\n", "ascii")
 
 

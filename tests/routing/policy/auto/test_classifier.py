@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b85encode
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from zlib import compress
@@ -164,7 +164,7 @@ def test_shares_are_likelihoods() -> None:
 
 
 def test_malformed_weights_are_refused(tmp_path: Path) -> None:
-    few = {"words": b85encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
+    few = {"words": b64encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
     (tmp_path / "odd.json").write_text(json.dumps(few), "ascii")
     with pytest.raises(ValueError, match="made for another form"):
         LinearClassifier.load(tmp_path / "odd.json")
