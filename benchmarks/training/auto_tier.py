@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.auto_tier import Row
-from benchmarks.training.auto_tier_rows import FRAMED, MADE, SENTENCE, WRITTEN, training_rows
+from benchmarks.training.auto_tier_rows import ASKED, FRAMED, MADE, SENTENCE, WRITTEN, training_rows
 from routing.policy.auto.classifier import (
     BUCKETS,
     DENSE_FEATURES,
@@ -35,9 +35,9 @@ from routing.policy.auto.preprocessing import preprocess
 from routing.policy.auto.scoring import score
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
-SHARES: Mapping[Tier, float] = {"balanced": 0.56, "smart": 0.18, "coding": 0.15, "deep": 0.11}
+SHARES: Mapping[Tier, float] = {"balanced": 0.58, "smart": 0.17, "coding": 0.145, "deep": 0.105}
 """Share of each tier in the sum of the rows' weights."""
-WEIGHTS: Mapping[str, float] = {MADE: 1.0, SENTENCE: 2.0, WRITTEN: 1.5, FRAMED: 1.5}
+WEIGHTS: Mapping[str, float] = {MADE: 1.0, SENTENCE: 2.0, WRITTEN: 1.5, FRAMED: 1.5, ASKED: 0.5}
 """Weights by kind of row, before the shares are applied; `TUNING_WEIGHT` for the half for tuning."""
 TUNING_WEIGHT = 1.5
 EPOCHS, BATCH, RATE, RIDGE = 15, 512, 0.02, 3e-5

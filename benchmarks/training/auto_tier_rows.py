@@ -8,6 +8,7 @@ tier, so that neither length nor politeness tells anything.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import defaultdict
@@ -20,6 +21,11 @@ from routing.types.tiers import TIERS, Tier
 
 SAYINGS = Path(__file__).parent / "sayings"
 MESSAGES = Path(__file__).parents[1] / "data" / "auto_tier_training.tsv"
+REQUESTS_FOR_TOOLS = Path(__file__).parent / "lexicon" / "sentences.tsv"
+UTTERANCES = Path(__file__).parents[1] / "data" / "tool-routing" / "train" / "utterances.jsonl"
+"""What people ask of assistants, all of it balanced: own sentences in 21 languages, and a public set in English."""
+UTTERANCES_PER_LABEL = 5
+LABELS_OF_OTHER_TIERS = frozenset({"improve_credit_score", "insurance", "meaning_of_life", "rollover_401k", "taxes"})
 ROWS_PER_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
     ("balanced",): 120,
     ("smart",): 120,
@@ -28,8 +34,9 @@ ROWS_PER_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
     ("deep",): 45,
 }
 """Number of generated rows per language, by accepted tiers."""
-SENTENCE, MADE, WRITTEN, FRAMED = KINDS = ("sentence", "made", "written", "framed")
-"""Kinds of rows: a complete saying, one filled in from a template, a message of the TSV file, one within a frame."""
+SENTENCE, MADE, WRITTEN, FRAMED, ASKED = KINDS = ("sentence", "made", "written", "framed", "asked")
+"""Kinds of rows: a complete saying, one filled in from a template, a message of the TSV file, one within a frame, and
+what people ask of assistants."""
 FRAMES_PER_MESSAGE, FRAMED_SAYINGS = 2, 0.5
 """Framed rows for each message of the TSV file, and the share of sayings that get one."""
 STORIES, REQUESTS = 30, 60
@@ -72,9 +79,27 @@ def message_rows(seed: int = 0) -> Iterator[Row]:
                     yield Row(frame(message, texts, rng, language), _tiers(part, MESSAGES), language, FRAMED)
         space = _space(language)
         for _ in range(STORIES):
-            yield Row(space.join(rng.sample(texts[STORY], rng.choice([1, 2, 3]))), EVERYDAY, language, FRAMED)
+            yield Row(space.join(rng.sample(texts[STORY], rng.choice([1, 2, 3, 5]))), EVERYDAY, language, FRAMED)
         for _ in range(REQUESTS):
             yield Row(_about_text(texts, rng, space), EVERYDAY, language, FRAMED)
+
+
+def assistant_rows(seed: int = 0) -> Iterator[Row]:
+    """What people ask of assistants."""
+    languages, *lines = (line.split("\t") for line in REQUESTS_FOR_TOOLS.read_text("utf-8").splitlines())
+    for cells in lines:
+        for language, cell in zip(languages, cells, strict=True):
+            yield from (Row(text, EVERYDAY, language, ASKED) for text in cell.split("|"))
+    by_label: defaultdict[str, list[str]] = defaultdict(list)
+    for line in UTTERANCES.read_text("utf-8").splitlines():
+        said = json.loads(line)
+        by_label[said["label"]].append(said["query"])
+    rng = random.Random(seed)
+    for label in sorted(by_label.keys() - LABELS_OF_OTHER_TIERS):
+        texts = by_label[label]
+        yield from (
+            Row(text, EVERYDAY, "en", ASKED) for text in rng.sample(texts, min(UTTERANCES_PER_LABEL, len(texts)))
+        )
 
 
 def frame(message: str, texts: Texts, rng: random.Random, language: str) -> str:
@@ -90,6 +115,7 @@ def frame(message: str, texts: Texts, rng: random.Random, language: str) -> str:
         lambda: (*rng.sample(texts[STORY], 2), closed),
         lambda: (*rng.sample(texts[STORY], 2), closed, rng.choice(texts[AFTER])),
         lambda: (closed, rng.choice(texts[STORY])),
+        lambda: (rng.choice(texts[BEFORE]), *rng.sample(texts[STORY], 4), closed, rng.choice(texts[AFTER])),
         lambda: (re.sub("[,.?!]", "", f"{rng.choice(texts[SPOKEN])} {message}".lower()),),
         lambda: (_mistyped(message, rng),),
     )
@@ -206,7 +232,7 @@ def training_rows(seed: int = 0) -> Iterator[Row]:
     measured += [row for path in (LATER, FRESH, HELD_OUT) for row in read(path)]
     texts = {row.text.casefold() for row in measured}
     taken = {wording for row in measured for wording in wordings(row.text)}
-    for row in (*framed_sayings(seed), *message_rows(seed)):
+    for row in (*framed_sayings(seed), *message_rows(seed), *assistant_rows(seed)):
         if row.text.casefold() not in texts and not taken & wordings(row.text):
             yield row
     yield from (row for row in read() if row.half == TUNING and not row.previous and not row.pictures)
