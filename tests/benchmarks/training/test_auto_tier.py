@@ -89,7 +89,7 @@ def test_every_word_list_is_used() -> None:
 def test_training_is_deterministic(tmp_path: Path) -> None:
     phrases, rows = Phrases([]), [row for row in ROWS if row.language == "de"]
     given = lessons(rows, phrases)
-    (words, weights), (again, _) = learn(given, 1, epochs=6), learn(given, 1, epochs=6)
+    (words, weights), (again, _) = learn(given, 1, epochs=12), learn(given, 1, epochs=12)
     assert np.array_equal(words, again)
     write(words, weights, tmp_path / "few.json")
     chooser = Chooser(phrases, LinearClassifier.load(tmp_path / "few.json"))
