@@ -2,8 +2,8 @@
 
 Trains the classifier a dozen times (about ten minutes): without rows of a kind, with fewer rows, and without the
 languages that it is then measured in. The last figure is the one to trust for a language, and the wording of a person,
-that the training rows don't know. `--parts` only measures the shipped weights: by tier, language and length, and with
-phrases or classifier alone.
+that the training rows don't know. `--parts` only measures the shipped weights: by tier, language and length, with
+phrases or classifier alone, and with phrases that decide when the classifier is unsure.
 """
 
 from __future__ import annotations
@@ -12,22 +12,46 @@ import argparse
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Self
 
 from benchmarks.auto_tier import HELD_OUT, Classify, Row, chosen_by, error, ours, parts, read
 from benchmarks.reporting.section import grid
 from benchmarks.training.auto_tier import learn, lessons, weights
 from benchmarks.training.auto_tier_rows import FRAMED, MADE, SENTENCE, WRITTEN, training_rows
-from routing.policy.auto.chooser import Chooser
-from routing.policy.auto.classifier import LinearClassifier
-from routing.policy.auto.phrases import Phrases
-from routing.types.tiers import TIERS, Tier
+from routing.policy.auto.chooser import Chooser, default_chooser
+from routing.policy.auto.classifier import LinearClassifier, Prediction
+from routing.policy.auto.phrases import Hits, Phrases
+from routing.policy.auto.preprocessing import PreparedMessage
+from routing.policy.auto.scoring import MIN_SCORE, Scores
+from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 LENGTHS = ((0, 25), (25, 50), (50, 100), (100, 200), (200, 10_000))
 """Buckets of the length in characters."""
 FOLDS = 5
+PROBABILITIES = (0.5, 0.7, 0.9)
+"""Probabilities of the classifier below which the phrases decide, as an alternative."""
 HEADER = ("", "rows", "accepted", "too low", *TIERS)
 
 Line = tuple[str, ...]
+
+
+class _Unsure(LinearClassifier):
+    """Leaves the choice to the phrases when it is less sure than `least`."""
+
+    least = 0.0
+
+    def below(self, least: float) -> Self:
+        self.least = least
+        return self
+
+    def predict(self, message: PreparedMessage, hits: Hits, phrase_scores: Scores) -> Prediction:
+        found = super().predict(message, hits, phrase_scores)
+        if found.probabilities[found.tier] >= self.least:
+            return found
+        by_phrases = "coding" if phrase_scores.code >= MIN_SCORE else DEFAULT_TIER
+        if by_phrases == DEFAULT_TIER and phrase_scores.smart >= MIN_SCORE:
+            by_phrases = "smart"
+        return Prediction({tier: float(tier == by_phrases) for tier in TIERS})
 
 
 def line(name: str, rows: Sequence[Row], classify: Classify) -> Line:
@@ -45,6 +69,10 @@ def shipped(rows: Sequence[Row]) -> Iterator[Line]:
     yield line("all", rows, ours)
     for name, classify in parts().items():
         yield line(name, rows, classify)
+    chooser = default_chooser()
+    for least_sure in PROBABILITIES:
+        unsure = Chooser(chooser.phrases, _Unsure.load().below(least_sure))
+        yield line(f"phrases below {least_sure}", rows, chosen_by(unsure))
     for least, most in LENGTHS:
         yield line(f"{least} characters and more", [row for row in rows if least <= len(row.text) < most], ours)
     for language in sorted({row.language for row in rows}):
