@@ -6,7 +6,7 @@ import grp
 import os
 import pwd
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -200,14 +200,37 @@ def _create_folder(folder: Path, owner: str) -> None:
 
 
 def _copy(source: Path, target: Path, owner: str) -> None:
-    """Copy a workspace. The copy appears under its name when it is complete."""
+    """Copy a workspace. The copy appears under its name when it is complete. Raises ConfigError."""
+
+    def left_out(folder: str, names: Iterable[str]) -> set[str]:
+        """The pipes and sockets of people's programs, and what a copy does not need."""
+        special = {name for name in names if not _is_plain(Path(folder, name))}
+        return special.union(LEFT_BEHIND) if Path(folder) == source else special
+
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
-    part.chmod(0o700)
-    _give_to(part, owner)
-    target.rmdir()
-    part.rename(target)
+    try:
+        shutil.copytree(source, part, symlinks=True, ignore=left_out, copy_function=_copy_file)
+        part.chmod(0o700)
+        _give_to(part, owner)
+        target.rmdir()
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_symlink() or path.is_dir() or path.is_file()
+
+
+def _copy_file(source: str, target: str) -> None:
+    """`copytree` would go on after an error, such as a full disk, and raise one that names each file."""
+    try:
+        shutil.copy2(source, target, follow_symlinks=False)
+    except OSError as error:
+        raise ConfigError(
+            f"{source} can't be copied: {system_reason(error)}. Free some space, then run this again."
+        ) from None
 
 
 def give_all(folder: Path, owner: int) -> None:
