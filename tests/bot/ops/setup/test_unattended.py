@@ -157,3 +157,16 @@ async def test_the_rest_of_the_configuration_stays(environ: dict[str, str], fold
         "baseUrl": ms.openai_base,
     }
     assert not Draft.of(load(environ)).changed
+
+
+async def test_a_service_with_another_workspace_is_named(environ: dict[str, str], tmp_path: Path) -> None:
+    """Its settings were copied when it was installed, so it does not notice these."""
+    unit = tmp_path / "home" / ".config" / "systemd" / "user" / "tierbot.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nEnvironment=WORKSPACE=/srv/bot\n", "utf-8")
+    variables = environ | {"HOME": str(tmp_path / "home")}
+    flags = ("setup", "--non-interactive", "--owner", "telegram:1")
+    del variables["WORKSPACE"]
+    _, output, _ = await tierbot(tmp_path / "mine", *flags, **variables)
+    assert f"The service has its settings in /srv/bot; this changes those in {tmp_path / 'mine'}." in output
+    assert "env WORKSPACE=/srv/bot " in output
