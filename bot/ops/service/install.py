@@ -88,6 +88,7 @@ def install(installation: Installation, environment: Environment) -> int:
         _refuse_other_folder(installation.workspace)
     if installation.source is not None and in_use(environment, installation.source):
         raise ConfigError(f"The bot is running in {installation.source}. Stop it, then install the service.")
+    _require_systemd(service)
     steps = list(installation.steps())
     print(f"Installing tierbot as a {service.kind}. This will:")
     for number, step in enumerate(steps, 1):
@@ -139,6 +140,16 @@ def _require_root(service: Service, action: str, program: Program) -> None:
             f"This changes the system, so it needs root. Run: sudo {program.name} service {action}\n"
             f"Without root, a service of your own user: {program.name} service {action.split()[0]} --user"
         )
+
+
+def _require_systemd(service: Service) -> None:
+    """Raises ConfigError where systemd does not answer, such as in a container, before anything is changed."""
+    try:
+        service.show()
+    except ConfigError as error:
+        if shutil.which("systemctl") is None:  # then it says all
+            raise
+        raise ConfigError(f"{error}\nNothing was changed. Without systemd, start the bot with `tierbot run`.") from None
 
 
 def _refuse_other_folder(folder: Path) -> None:

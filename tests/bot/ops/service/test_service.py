@@ -132,6 +132,19 @@ async def test_without_systemd_it_says_what_to_do(on: BotHarness, tmp_path: Path
     assert errors.endswith(": systemctl is not installed. The service needs systemd; without it, use `tierbot run`.\n")
 
 
+async def test_a_systemd_that_does_not_answer_changes_nothing(on: BotHarness, tmp_path: Path) -> None:
+    systemctl = tmp_path / "bin" / "systemctl"
+    systemctl.parent.mkdir()
+    systemctl.write_text("#!/bin/sh\necho 'Failed to connect to bus: Host is down' >&2\nexit 1\n")
+    systemctl.chmod(0o755)
+    path = f"{systemctl.parent}:/usr/bin:/bin"
+    code, said, errors = await tierbot(on.workspace, "service", "install", "--user", PATH=path, HOME=str(tmp_path))
+    assert (code, said) == (2, "")
+    assert "Host is down" in errors
+    assert "Nothing was changed. Without systemd, start the bot with `tierbot run`." in errors
+    assert sorted(os.listdir(tmp_path)) == ["bin", "workspace"]
+
+
 async def test_a_dry_run_prints_the_unit_and_changes_nothing(tmp_path: Path) -> None:
     for environ in ({}, {"BOT_OWNERS": "nonsense"}):
         code, said, errors = await tierbot(tmp_path, "service", "install", "--dry-run", **environ)
