@@ -10,6 +10,10 @@ from routing.lean_imports import without_collection
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """See `bot.cli.main`."""
+    if list(sys.argv[1:] if arguments is None else arguments)[:1] == ["update"]:
+        from bot.ops.update.folders import rescue
+
+        rescue()
     with without_collection("httpx._main"):  # httpx's own command line, with rich, click and pygments: 4 MB
         from bot import cli
 

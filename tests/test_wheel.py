@@ -109,6 +109,8 @@ def test_a_newer_wheel_beside_the_installed_one_is_found(installed: Installed) -
     assert installed.tierbot("update", "--check").stdout == f"There is tierbot {NEWER}; this is {VERSION}.\n"
     done = installed.tierbot("update", "--check", "--from", str(newer))
     assert done.stdout == f"There is tierbot {NEWER}; this is {VERSION}.\n"
+    newer.chmod(0o666)
+    assert "can be changed by other users, so it is not installed" in installed.tierbot("update").stderr
     newer.unlink()
 
 

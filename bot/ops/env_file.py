@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from dotenv.parser import parse_stream
 
+from routing.config.jsonfile import keep_owner
 from routing.errors import ConfigError, file_reason
 
 _PLAIN = re.compile(r"[\w.,:;/@%+=~-]*", re.ASCII)
@@ -36,6 +37,7 @@ def update(path: Path, values: Mapping[str, str | None]) -> None:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
+            keep_owner(new, target)
             new.replace(target)
     except (OSError, UnicodeDecodeError) as error:
         reason = file_reason(error)

@@ -195,6 +195,7 @@ def write(path: Path, document: Mapping[str, object]) -> None:
             os.fsync(file.fileno())
         if target.exists():
             os.chmod(name, target.stat().st_mode & 0o777)
+        keep_owner(Path(name), target)
         os.replace(name, target)
     finally:  # leave no partial file
         Path(name).unlink(missing_ok=True)
@@ -252,3 +253,11 @@ def _locate(text: str, origin: str) -> dict[Keys, int]:
                 path.append("" if key_next else 0)
                 keys.append(set() if key_next else None)
     return lines
+
+
+def keep_owner(new: Path, target: Path) -> None:
+    """Give a file that will replace `target` to the owner of `target`, or else of its folder, if root writes it: the
+    bot's user must be able to read it."""
+    if not os.geteuid():
+        status = (target if target.exists() else target.parent).stat()
+        os.chown(new, status.st_uid, status.st_gid)

@@ -17,6 +17,7 @@ from bot.ops.systemd import PULSE_SECONDS, STUCK_SECONDS
 from handlers.tools.sandbox import SandboxLimits
 from handlers.tools.sandbox.bubblewrap import SPARE_PROCESSES
 from handlers.tools.sandbox.sandbox import MAX_RUNNING
+from routing.errors import ConfigError
 
 UNIT = Path(__file__).resolve().parents[2] / "docker" / "tierbot.service"
 MAX_EXPOSED = 2.6
@@ -106,6 +107,16 @@ def test_another_workspace_is_writable() -> None:
     lines = render(OPT, Path("/home/ana/bot"), "ana", "people").splitlines()
     assert {"BindPaths=/home/ana/bot", "ProtectHome=tmpfs", "User=ana", "Group=people"} < set(lines)
     assert not [line for line in lines if line.startswith("StateDirectory")]
+
+
+def test_a_folder_can_not_add_lines_to_the_unit() -> None:
+    with pytest.raises(ConfigError, match="choose a folder without a line break"):
+        render(OPT, Path("/srv/bot\nExecStartPre=/bin/sh"), "ana")
+
+
+def test_the_address_of_the_manual_has_no_blank() -> None:
+    blank = Program(Path("/opt/my bot/.venv/bin/python"), Path("/opt/my bot"), (Path("/opt/my bot"),))
+    assert "Documentation=file:/opt/my%%20bot/docs/raspberry-pi.md" in render(blank, STATE, "ana").splitlines()
 
 
 def test_credentials_are_passed_on() -> None:

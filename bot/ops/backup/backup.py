@@ -70,7 +70,7 @@ def make(workspace: Workspace, target: Path, on_step: Callable[[], object] = lam
         with _work_folder(target) as work:
             part, database = work / "archive", work / "database"
             found = snapshot(settings.database, database, on_step)
-            left_out = {*database_files(workspace), *_in_workspace(workspace.root, (work,))}
+            left_out = {*database_files(workspace), *_in_workspace(workspace.root, (work, target))}
             writing = _Writing(work, passphrase, on_step)
             with part.open("xb") as stream:
                 writing.write(stream, workspace.root, database, found, left_out)

@@ -29,6 +29,8 @@ from storage.database import is_sqlite, parse_url
 from storage.database import server_restore as server
 from storage.database.sqlite_copy import contents, sync
 
+OURS = (".env", "tierbot.db", "tierbot.lock", "preferences", "models", "files", "backups", JOURNAL, RESTORES)
+"""A folder with one of these names is a workspace."""
 _Moves = Iterator[tuple[Path, Path]]
 
 
@@ -57,6 +59,7 @@ def restore(workspace: Workspace, file: str) -> int:
     failure nothing is changed, and ConfigError is raised."""
     path, root, settings = Path(file).expanduser().absolute(), workspace.root, workspace.environment.settings
     passphrase = _passphrase(path, workspace)
+    _refuse_other_folder(root)
     try:
         with _new_or_locked(root):
             places = _places(root, settings.database_url)
@@ -210,6 +213,15 @@ def _places(root: Path, database_url: str) -> Places:
     staging = inside / f"restoring-{stamp}"
     staging.mkdir(mode=0o700)
     return Places(root, staging, inside / f"before-{stamp}", database_url, stamp)
+
+
+def _refuse_other_folder(root: Path) -> None:
+    """Raise ConfigError for a folder with other things, such as a home folder: all of it would be put aside."""
+    names = {path.name for path in root.iterdir()} - {"lost+found"} if root.is_dir() else set()
+    if names and names.isdisjoint(OURS):
+        raise ConfigError(
+            f"{root} is no workspace of tierbot, and not empty: choose another folder. Nothing was changed."
+        )
 
 
 def _aside(root: Path, stamp: str) -> Path:

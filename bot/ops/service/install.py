@@ -6,7 +6,7 @@ import grp
 import os
 import pwd
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -88,6 +88,7 @@ def install(installation: Installation, environment: Environment) -> int:
         _refuse_other_folder(installation.workspace)
     if installation.source is not None and in_use(environment, installation.source):
         raise ConfigError(f"The bot is running in {installation.source}. Stop it, then install the service.")
+    _require_systemd(service)
     steps = list(installation.steps())
     print(f"Installing tierbot as a {service.kind}. This will:")
     for number, step in enumerate(steps, 1):
@@ -139,6 +140,16 @@ def _require_root(service: Service, action: str, program: Program) -> None:
             f"This changes the system, so it needs root. Run: sudo {program.name} service {action}\n"
             f"Without root, a service of your own user: {program.name} service {action.split()[0]} --user"
         )
+
+
+def _require_systemd(service: Service) -> None:
+    """Raises ConfigError where systemd does not answer, such as in a container, before anything is changed."""
+    try:
+        service.show()
+    except ConfigError as error:
+        if shutil.which("systemctl") is None:  # then it says all
+            raise
+        raise ConfigError(f"{error}\nNothing was changed. Without systemd, start the bot with `tierbot run`.") from None
 
 
 def _refuse_other_folder(folder: Path) -> None:
@@ -200,14 +211,37 @@ def _create_folder(folder: Path, owner: str) -> None:
 
 
 def _copy(source: Path, target: Path, owner: str) -> None:
-    """Copy a workspace. The copy appears under its name when it is complete."""
+    """Copy a workspace. The copy appears under its name when it is complete. Raises ConfigError."""
+
+    def left_out(folder: str, names: Iterable[str]) -> set[str]:
+        """The pipes and sockets of people's programs, and what a copy does not need."""
+        special = {name for name in names if not _is_plain(Path(folder, name))}
+        return special.union(LEFT_BEHIND) if Path(folder) == source else special
+
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
-    part.chmod(0o700)
-    _give_to(part, owner)
-    target.rmdir()
-    part.rename(target)
+    try:
+        shutil.copytree(source, part, symlinks=True, ignore=left_out, copy_function=_copy_file)
+        part.chmod(0o700)
+        _give_to(part, owner)
+        target.rmdir()
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_symlink() or path.is_dir() or path.is_file()
+
+
+def _copy_file(source: str, target: str) -> None:
+    """`copytree` would go on after an error, such as a full disk, and raise one that names each file."""
+    try:
+        shutil.copy2(source, target, follow_symlinks=False)
+    except OSError as error:
+        raise ConfigError(
+            f"{source} can't be copied: {system_reason(error)}. Free some space, then run this again."
+        ) from None
 
 
 def give_all(folder: Path, owner: int) -> None:

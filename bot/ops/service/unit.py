@@ -10,6 +10,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from routing.errors import ConfigError
+
 NAME = "tierbot"
 SERVICE = f"{NAME}.service"
 STATE = Path("/var/lib")
@@ -57,7 +59,11 @@ def render(
     credentials: Sequence[str] = (),
 ) -> str:
     """The unit that runs `program` with `workspace`: as `user` for the system's systemd, without one for the systemd of
-    the user who installs it. `credentials` are names of files in /etc/tierbot."""
+    the user who installs it. `credentials` are names of files in /etc/tierbot. Raises
+    ConfigError for a folder that a unit can't name."""
+    for path in (workspace, *program.parts):
+        if not str(path).isprintable():
+            raise ConfigError(f"A unit can't name {str(path)!r}: choose a folder without a line break in its name.")
     system = bool(user)
     state = _state_directory(workspace) if system else ""
     hidden = [path for path in program.parts if _within(path, HOMES + TEMPORARY)] if system else []
@@ -65,7 +71,7 @@ def render(
     homes = [path for path in (*hidden, workspace) if _within(path, HOMES)]
     text = _template().render(
         edit=f"systemctl {'' if system else '--user '}edit {NAME}",
-        manual=_plain(program.root / "docs" / "raspberry-pi.md") if program.root else "",
+        manual=_plain(program.root / "docs" / "raspberry-pi.md").replace(" ", "%%20") if program.root else "",
         system=system,
         command=" ".join(_quoted(word).replace("$", "$$") for word in (*program.command, "run")),
         folder=_plain(program.root or Path("/")),

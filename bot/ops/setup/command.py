@@ -40,6 +40,8 @@ def _save(draft: Draft, lines: list[str]) -> int:
         print(f"{', '.join(draft.shadowed)}: this shell's environment has other values, which win over the file.")
     if Workspace(draft.saved).in_use():
         print("The bot is running: restart it to use new tokens.")
+    if words := service.elsewhere(draft.saved, Say("en")):
+        print(words)
     return 0
 
 
@@ -52,6 +54,8 @@ def _dialogue(runner: asyncio.Runner, draft: Draft, flags: Flags, conceal: Conce
     for provider, base in flags.bases.items():
         draft = draft.put_provider(provider, base)
     wizard = Wizard(draft, TerminalPrompts(say), say, conceal, service.available(), show)
+    if words := service.elsewhere(draft.saved, say):
+        show(words)
     try:
         with without_echo():
             outcome = runner.run(wizard.run())

@@ -53,11 +53,13 @@ def read_flags(options: argparse.Namespace) -> Flags:
     """Raises ConfigError for a flag of the wrong form, without its value."""
     tokens = {platform.name: getattr(options, f"{platform.name}_token") for platform in PLATFORMS}
     bases = dict(map(_pair, options.base))
-    if not all(name and url for name, url in bases.items()):
+    if not all(is_model_name(f"{name}/x") and url for name, url in bases.items()):
         raise ConfigError("--base must look like openai=https://….")
     keys = dict(map(_pair, options.provider))
     if not all(is_model_name(f"{name}/x") for name in keys):
         raise ConfigError("--provider must look like openai=KEY.")
+    if options.model and not is_model_name(options.model):
+        raise ConfigError("--model must look like openai/gpt-5.1.")
     return Flags(
         not options.non_interactive,
         {name: token.strip() for name, token in tokens.items() if token},

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+
+from bot.ops.service.command import chosen
+from bot.ops.service.unit import this_program, workspace_of
+from bot.settings import Environment
+from handlers.languages import Say
 
 SYSTEMD = Path("/run/systemd/system")
 """Exists where systemd runs the machine."""
@@ -18,6 +24,17 @@ _CODE = "import sys; sys.path[0] = sys.argv.pop(1); from bot.__main__ import mai
 def available(systemd: Path = SYSTEMD) -> bool:
     """Whether a service can be installed on this machine."""
     return systemd.is_dir() and find_spec("bot.ops.service") is not None
+
+
+def elsewhere(environment: Environment, say: Say) -> str:
+    """What to tell if an installed service has another workspace, which these changes don't reach; else empty."""
+    found = chosen(environment, user=False)
+    theirs, here = workspace_of(found.text()), environment.settings.workspace.absolute()
+    if theirs is None or theirs == here:
+        return ""
+    words = "The service has its settings in {folder}; this changes those in {here}. For the service: {command}"
+    command = f"{found.sudo}env WORKSPACE={shlex.quote(str(theirs))} {this_program().name} setup"
+    return say(words, folder=theirs, here=here, command=command)
 
 
 def install(environment: Mapping[str, str], workspace: Path) -> int:

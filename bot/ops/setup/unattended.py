@@ -11,7 +11,7 @@ from bot.platforms import PLATFORMS
 from routing.catalog.provider_models import DiscoveryError
 from routing.config.runtime import variable
 from routing.errors import ConfigError, KeyRejected, OutOfCredit, RateLimited
-from routing.types.model_names import provider_of
+from routing.types.model_names import OWN_MACHINE, provider_of
 
 SHOWN_MODELS = 10
 """Models named when one has to be chosen."""
@@ -29,7 +29,12 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
         draft = draft.put({"BOT_OWNERS": ",".join(flags.owners)})
     draft = await _with_tokens(draft, flags, lines)
     draft = await _with_keys(draft, flags, lines)
-    if not (lines or flags.owners or flags.bases or flags.model):
+    if (provider := provider_of(flags.model)) and provider not in flags.keys:
+        profile = draft.models.config.profile(provider)
+        if not (provider in OWN_MACHINE or profile.api_key or profile.base_url):
+            raise _no_key(provider)
+        lines.append(await _check_provider(draft, provider, flags.model))
+    if not (lines or flags.owners or flags.bases):
         raise ConfigError("There is nothing to save: give a token, --provider or --owner.")
     _ = draft.environment, draft.models  # raises for what the bot would refuse
     return draft, lines
@@ -55,12 +60,16 @@ async def _with_keys(draft: Draft, flags: Flags, lines: list[str]) -> Draft:
         name = variable(provider)
         key = given or draft.environment.keys.get(name.removesuffix("_API_KEY").lower(), "")
         if not key:
-            raise ConfigError(f"No key for {provider}: write --provider {provider}=KEY, or set {name}.")
+            raise _no_key(provider)
         draft = draft.put_key(provider, key)
         if flags.model:  # `put_key` takes a local one for an earlier choice
             draft = draft.put_pools(flags.model)
         lines.append(await _check_provider(draft, provider, flags.model))
     return draft
+
+
+def _no_key(provider: str) -> ConfigError:
+    return ConfigError(f"No key for {provider}: write --provider {provider}=KEY, or set {variable(provider)}.")
 
 
 async def _check_provider(draft: Draft, provider: str, wanted: str) -> str:

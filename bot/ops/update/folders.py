@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
+import importlib
 import json
 import os
 import shutil
@@ -68,6 +70,10 @@ class Folders:
         run(("cp", "--archive", "--link", "--no-target-directory", str(self.venv), str(part)))
         part.replace(self.old)
 
+    def unfinished(self) -> bool:
+        """Whether there is a journal, and still the old environment."""
+        return self._journal.exists() and self.old.is_dir()
+
     def go_back(self) -> None:
         """Exchange the environment with the copy, once."""
         if self.old.is_dir():
@@ -106,3 +112,24 @@ def this_environment() -> Path:
             "`uv tool install` or `pipx install`."
         )
     return Path(sys.prefix).resolve()
+
+
+def rescue() -> None:
+    """If an update was interrupted while it replaced packages that the program needs, take the old ones back and start
+    the program again, so that it can undo the rest. Needs only the standard library."""
+    folders = Folders(Path(sys.prefix).resolve())
+    if not folders.unfinished():
+        return
+    try:
+        for module in ("bot.cli", "bot.ops.update.update"):
+            importlib.import_module(module)
+    except (ImportError, SyntaxError, AttributeError):
+        try:
+            with folders.lock.open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                folders.go_back()
+        except BlockingIOError:
+            sys.exit("tierbot: Another update is running.")
+        except OSError as error:
+            sys.exit(f"tierbot: The last update was interrupted, and can't be undone: {error}. Run this with sudo.")
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -142,7 +144,10 @@ class Package:
             raise ConfigError(f"tierbot was installed from {url}. Say where the new version is: --from WHEEL")
         wheels = {version: path for path in folder.glob("*.whl") if (version := _version(path.name)) is not None}
         newest = max(wheels, default=Version(VERSION))
-        return Release(str(newest), str(wheels[newest])) if newest > Version(VERSION) else None
+        if newest <= Version(VERSION):
+            return None
+        self._refuse_of_others(wheels[newest])
+        return Release(str(newest), str(wheels[newest]))
 
     def install(self, release: Release) -> None:
         """Install the package and what it needs."""
@@ -163,6 +168,15 @@ class Package:
                 f"{given} is not a wheel of tierbot: its name must look like tierbot-1.2.3-py3-none-any.whl"
             )
         return Release(str(version), given) if version != Version(VERSION) else None
+
+    def _refuse_of_others(self, wheel: Path) -> None:
+        """Raise ConfigError for a wheel that another user may have put there, for example into /tmp."""
+        status = wheel.stat()
+        if status.st_uid not in (0, os.geteuid(), self._venv.stat().st_uid) or status.st_mode & stat.S_IWOTH:
+            raise ConfigError(
+                f"{wheel} can be changed by other users, so it is not installed. If you trust it, run: "
+                f"tierbot update --from {wheel}"
+            )
 
     def _of_repository(self, url: str, git: Mapping[str, Any]) -> Release | None:
         wanted = str(git.get("requested_revision") or "HEAD")
@@ -212,6 +226,11 @@ def _version(name: str) -> Version | None:
 def source(root: Path | None, venv: Path, given: str = "") -> Source:
     """The source of the running program."""
     if root is None:
+        if not any(distributions(name=PACKAGE)):
+            raise ConfigError(
+                "This tierbot is part of an image or a plain folder, which it can't update. In a container, get the "
+                "new source, then run: docker compose -f docker/compose.yaml up --detach --build"
+            )
         return Package(venv, given)
     if given:
         raise ConfigError(f"{root} is a checkout, which is updated with git. Leave --from out.")

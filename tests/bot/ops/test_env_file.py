@@ -11,6 +11,7 @@ from dotenv import dotenv_values
 
 from bot.ops.env_file import changed, update
 from bot.settings import load
+from routing.config.jsonfile import write
 from routing.errors import ConfigError
 
 BEFORE = """\
@@ -57,6 +58,17 @@ def test_it_is_readable_for_its_owner_alone(env: Path, tmp_path: Path) -> None:
     update(tmp_path / "new" / ".env", {"A": "1"})
     assert [path.stat().st_mode & 0o777 for path in (env, tmp_path / "new" / ".env")] == [0o600, 0o600]
     assert sorted(os.listdir(tmp_path)) == [".env", "new"], "no copy is left"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes for other users")
+def test_root_leaves_the_file_to_its_owner(env: Path, tmp_path: Path) -> None:
+    os.chown(env, 1234, 1235)
+    update(env, {"A": "1"})
+    os.chown(tmp_path, 1236, 1237)
+    update(tmp_path / "other.env", {"A": "1"})
+    write(tmp_path / "runtime-config.json", {})
+    owners = [(path.stat().st_uid, path.stat().st_gid) for path in sorted(tmp_path.iterdir())]
+    assert owners == [(1234, 1235), (1236, 1237), (1236, 1237)]
 
 
 def test_a_link_to_the_file_stays(env: Path, tmp_path: Path) -> None:

@@ -207,6 +207,20 @@ def test_another_file_is_not_overwritten_by_a_backup(filled: Workspace) -> None:
     assert make(filled, first.path).path == first.path
 
 
+def test_a_backup_in_the_workspace_does_not_hold_the_one_before(filled: Workspace) -> None:
+    first = make(filled, filled.root / "backup.tar.gz")
+    assert make(filled, first.path).files == first.files
+
+
+def test_a_folder_with_other_things_is_not_put_aside(filled: Workspace, archive: Path) -> None:
+    home = filled.root.parent / "home"
+    home.mkdir()
+    (home / ".bashrc").touch()
+    with pytest.raises(ConfigError, match="is no workspace of tierbot"):
+        restore(opened(home), str(archive))
+    assert [path.name for path in home.iterdir()] == [".bashrc"]
+
+
 def test_a_backup_can_be_stopped(filled: Workspace) -> None:
     class Stopped(Exception):
         pass

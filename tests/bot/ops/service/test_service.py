@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import resource
+import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -130,6 +132,19 @@ async def test_without_systemd_it_says_what_to_do(on: BotHarness, tmp_path: Path
     assert errors.endswith(": systemctl is not installed. The service needs systemd; without it, use `tierbot run`.\n")
 
 
+async def test_a_systemd_that_does_not_answer_changes_nothing(on: BotHarness, tmp_path: Path) -> None:
+    systemctl = tmp_path / "bin" / "systemctl"
+    systemctl.parent.mkdir()
+    systemctl.write_text("#!/bin/sh\necho 'Failed to connect to bus: Host is down' >&2\nexit 1\n")
+    systemctl.chmod(0o755)
+    path = f"{systemctl.parent}:/usr/bin:/bin"
+    code, said, errors = await tierbot(on.workspace, "service", "install", "--user", PATH=path, HOME=str(tmp_path))
+    assert (code, said) == (2, "")
+    assert "Host is down" in errors
+    assert "Nothing was changed. Without systemd, start the bot with `tierbot run`." in errors
+    assert sorted(os.listdir(tmp_path)) == ["bin", "workspace"]
+
+
 async def test_a_dry_run_prints_the_unit_and_changes_nothing(tmp_path: Path) -> None:
     for environ in ({}, {"BOT_OWNERS": "nonsense"}):
         code, said, errors = await tierbot(tmp_path, "service", "install", "--dry-run", **environ)
@@ -194,10 +209,12 @@ def test_an_installed_system_service_is_only_restarted(tmp_path: Path) -> None:
 def test_a_copied_workspace_is_complete_or_not_there(tmp_path: Path) -> None:
     me = pwd.getpwuid(os.geteuid()).pw_name
     source, target = tmp_path / "workspace", tmp_path / "state"
-    for path in (source / "files" / "1" / "notes.txt", source / "terminal" / "tierbot.db", source / ".env"):
+    mine = source / "files" / "1" / "cache" / "notes.txt"
+    for path in (mine, source / "terminal" / "tierbot.db", source / ".env"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (source / "files" / "1" / "link").symlink_to("/nowhere")
+    os.mkfifo(source / "files" / "1" / "pipe")
     unfinished = tmp_path / ".state.part"
     unfinished.mkdir()
     (unfinished / "of an earlier copy").touch()
@@ -206,9 +223,32 @@ def test_a_copied_workspace_is_complete_or_not_there(tmp_path: Path) -> None:
         if step.what.startswith(("create /", "copy ")):
             step.do()
     assert sorted(path.name for path in target.iterdir()) == [".env", "files"]
+    assert sorted(path.name for path in (target / "files" / "1").iterdir()) == ["cache", "link"]
+    assert (target / "files" / "1" / "cache" / "notes.txt").exists()
     assert (target / "files" / "1" / "link").is_symlink()
     assert target.stat().st_mode & 0o777 == 0o700
     assert not unfinished.exists()
+
+
+def test_a_full_disk_is_said_once_and_leaves_no_copy(tmp_path: Path) -> None:
+    me = pwd.getpwuid(os.geteuid()).pw_name
+    source, target = tmp_path / "workspace", tmp_path / "state"
+    for name in ("a", "b"):
+        (source / "files" / name).mkdir(parents=True)
+        (source / "files" / name / "large").write_bytes(bytes(1 << 20))
+    target.mkdir()
+    installation = Installation(system(tmp_path), this_program(), target, me, source)
+    copy = next(step for step in installation.steps() if step.what.startswith("copy "))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, hard))
+    try:
+        with pytest.raises(ConfigError, match=r"large can't be copied: File too large\. Free some space"):
+            copy.do()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["state", "workspace"]
 
 
 def test_a_folder_with_other_things_is_no_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,9 @@ async def test_flags_write_both_files(
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
         (("--base", "openai=ftp://x"), "The address of openai must begin with http:// or https://."),
+        (("--base", "../x=http://x"), "--base must look like openai=https://…."),
+        (("--model", "foo"), "--model must look like openai/gpt-5.1."),
+        (("--model", "groq/x"), "No key for groq: write --provider groq=KEY, or set GROQ_API_KEY."),
         ((), "There is nothing to save: give a token, --provider or --owner."),
     ],
     ids=lambda value: value[0] if value and isinstance(value, tuple) else "",
@@ -154,3 +157,16 @@ async def test_the_rest_of_the_configuration_stays(environ: dict[str, str], fold
         "baseUrl": ms.openai_base,
     }
     assert not Draft.of(load(environ)).changed
+
+
+async def test_a_service_with_another_workspace_is_named(environ: dict[str, str], tmp_path: Path) -> None:
+    """Its settings were copied when it was installed, so it does not notice these."""
+    unit = tmp_path / "home" / ".config" / "systemd" / "user" / "tierbot.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nEnvironment=WORKSPACE=/srv/bot\n", "utf-8")
+    variables = environ | {"HOME": str(tmp_path / "home")}
+    flags = ("setup", "--non-interactive", "--owner", "telegram:1")
+    del variables["WORKSPACE"]
+    _, output, _ = await tierbot(tmp_path / "mine", *flags, **variables)
+    assert f"The service has its settings in /srv/bot; this changes those in {tmp_path / 'mine'}." in output
+    assert "env WORKSPACE=/srv/bot " in output

@@ -135,6 +135,19 @@ async def test_an_update_that_is_killed_is_undone_by_the_next(on: BotHarness, pr
     assert await answers(on, "after")
 
 
+async def test_packages_that_are_half_replaced_are_taken_back(on: BotHarness, project: Project) -> None:
+    project.publish("0.2.0")
+    await project.killed("update", when="Installing")
+    packages = next((project.clone / ".venv" / "lib").glob("python*")) / "site-packages"
+    (packages / "filelock.py").touch()  # as if pip had been killed in the middle of this package
+    code, said = await project.tierbot("update")
+    assert code == 0, said
+    assert said.startswith("The last update was interrupted.\nGoing back to tierbot 0.1.0 …\n")
+    assert project.version == "tierbot 0.2.0"
+    assert not (packages / "filelock.py").exists()
+    assert await answers(on, "after")
+
+
 async def test_without_a_backup_nothing_is_changed(on: BotHarness, project: Project) -> None:
     project.publish("0.2.0")
     (project.workspace / "no-backup").touch()
