@@ -73,8 +73,9 @@ class Visit:
 
     @property
     def is_fragment(self) -> bool:
-        """Whether htmx asked for a part of the page."""
-        return self.request.headers.get("hx-request") == "true"
+        """Whether htmx asked for a part of the page. To go back in the history, it asks for a whole one."""
+        headers = self.request.headers
+        return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
 
     def page(self, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
         """Render a template with the navigation and the session's form token."""
@@ -190,7 +191,10 @@ def _is_same_site(request: Request) -> bool:
         return True
     settings = site_of(request).services.environment.settings
     ours = {request.headers.get("host", ""), urlsplit(settings.admin_url).netloc}
-    return urlsplit(origin).netloc in ours - {""}
+    try:
+        return urlsplit(origin).netloc in ours - {""}
+    except ValueError:  # an unclosed [
+        return False
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -204,6 +208,5 @@ def _to_sign_in(request: Request) -> Response:
 
 def own_path(text: str) -> str:
     """A path of this site to go to; the overview for anything else."""
-    parts = urlsplit(text)
     plain = text.startswith("/") and not text.startswith("//") and text.isprintable() and "\\" not in text
-    return text if plain and not parts.scheme and not parts.netloc else "/"
+    return text if plain else "/"

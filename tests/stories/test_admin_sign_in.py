@@ -60,9 +60,20 @@ async def test_the_token_opens_a_session_with_a_strict_cookie(admin: AdminPage) 
 
 
 @pytest.mark.parametrize(
-    "elsewhere", ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "", "people"]
+    "elsewhere",
+    [
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "",
+        "people",
+        "//[",
+        "http://[",
+    ],
 )
 async def test_signing_in_leads_to_a_page_of_this_site(admin: AdminPage, elsewhere: str) -> None:
+    assert (await admin.http.get("/sign-in", params={"next": elsewhere})).status_code == 200
     response = await admin.http.post("/sign-in", data={"token": TOKEN, "next": elsewhere})
     assert response.headers["location"] == "/"
 
@@ -163,6 +174,7 @@ async def test_without_the_page_there_is_no_link(on: BotHarness) -> None:
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example"},
         {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://["},
     ],
 )
 async def test_forms_of_other_sites_are_refused(admin: AdminPage, headers: dict[str, str]) -> None:
