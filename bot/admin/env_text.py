@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from bot.settings import Settings
 from routing.errors import ConfigError
-from routing.redaction import masked
+from routing.redaction import masked, masked_words
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+,%=-]*")
 _POOL = re.compile("TIER_[A-Z]+_POOL")
@@ -60,7 +60,7 @@ def shown_lines(text: str) -> tuple[list[str], list[str]]:
         else:
             for line in binding.original.string.splitlines():
                 raw.append(line)
-                shown.append(masked(line))
+                shown.append(masked_words(line))
     return raw, shown
 
 
