@@ -14,6 +14,7 @@ from bot.admin.diffs import FileDiff
 from bot.admin.edits import Conflict
 from bot.admin.site import Site
 from routing.errors import ConfigError, Refused, StorageFault
+from routing.types.messages import UserKey
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -147,10 +148,23 @@ def signed_in(handler: Handler) -> Endpoint:
         app = site.services.app()
         if app is None:
             return page(request, site, session, "starting.html", 503, {})
+        try:
+            still_owner = session.owner is None or await _is_owner(app, session.owner)
+        except StorageFault as error:
+            return page(request, site, session, "problem.html", 503, {"problem": str(error), "diffs": ()})
+        if not still_owner:
+            site.sessions.end(request.cookies.get(COOKIE, ""))
+            return _to_sign_in(request)
         visit = Visit(request, site, app, session, form)
         return await _answer(handler, visit)
 
     return endpoint
+
+
+async def _is_owner(app: App, user: UserKey) -> bool:
+    """Whether this account is still an owner's."""
+    person = await app.messaging.stores.people.find(user)
+    return person is not None and person.role == "owner"
 
 
 async def _answer(handler: Handler, visit: Visit) -> Response:

@@ -11,6 +11,7 @@ import pytest
 
 from bot.admin.sessions import MAX_WRONG, SESSION_SECONDS, WRONG_SECONDS
 from handlers.access.sign_in_links import LINK_SECONDS
+from routing.types.messages import UserKey
 from tests.fakes import ShiftedClock
 from tests.stories.admin_page import PAGES, TOKEN, AdminPage, admin_page
 from tests.stories.harness import BotHarness, ask, running, settled
@@ -137,6 +138,21 @@ async def test_an_owner_gets_a_link_that_works_once(on: BotHarness, admin: Admin
     late = re.findall(r"code=(\S+)", (await ask(on, "/admin")).text)[0]
     steady.ahead += LINK_SECONDS
     assert (await admin.http.post(link.path, data={"code": late})).status_code == 403
+
+
+async def test_a_link_ends_with_its_owners_role(on: BotHarness, admin: AdminPage) -> None:
+    people, user = admin.app.messaging.stores.people, UserKey("telegram", str(on.tg.user("Ada").id))
+    await people.admit(user, "Ada", "owner", "t")
+    for _ in range(2):
+        code = re.findall(r"code=(\S+)", (await ask(on, "/admin", user="Ada")).text)[0]
+        await admin.http.post("/sign-in/link", data={"code": code})
+    admin.csrf = re.findall(r'name="csrf" value="([^"]+)"', (await admin.http.get("/people")).text)[0]
+    await people.admit(user, "Ada", "admin", "t")
+    response = await admin.post("/people/1/role", role="blocked")
+    assert (response.status_code, response.headers["location"]) == (303, "/sign-in")
+    assert (await people.owners()) == (UserKey("telegram", "1001"),)
+    await people.admit(user, "Ada", "owner", "t")
+    assert (await admin.http.get("/people")).status_code == 303  # the session stays closed
 
 
 async def test_only_owners_get_a_link_and_only_in_private(on: BotHarness, admin: AdminPage) -> None:
