@@ -174,6 +174,9 @@ async def test_a_proxy_has_its_own_address(on: BotHarness) -> None:
         proxied = {"Host": "bot.example.org", "Origin": "https://bot.example.org", "X-Forwarded-Proto": "https"}
         response = await made.http.post("/sign-in", data={"token": TOKEN}, headers=proxied)
         assert response.status_code == 303
+        silent = {"Host": "localhost", "Origin": "https://bot.example.org"}  # a proxy that says nothing of itself
+        response = await made.http.post("/sign-in", data={"token": TOKEN}, headers=silent)
+        assert "secure" in response.headers["set-cookie"].lower()
         for host in ("evil.example", "bot.example.org.evil.example"):
             assert (await made.http.get("/sign-in", headers={"Host": host})).status_code == 421
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -92,7 +93,10 @@ def _welcome(request: Request, then: str, owner: UserKey | None = None) -> Respo
     site = site_of(request)
     site.sessions.end(request.cookies.get(COOKIE, ""))
     log.info("[Admin] Signed in from %s", request.client.host if request.client else "?")
-    encrypted = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
+    ours = urlsplit(site.services.environment.settings.admin_url)
+    named = request.headers.get("host"), request.headers.get("origin", "").partition("://")[2]
+    proxied = ours.scheme == "https" and ours.netloc in named
+    encrypted = proxied or "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
     response = RedirectResponse(then, 303)
     response.set_cookie(
         COOKIE, site.sessions.begin(owner), int(SESSION_SECONDS), httponly=True, samesite="strict", secure=encrypted
