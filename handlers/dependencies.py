@@ -39,6 +39,7 @@ from routing.ports import (
     UsageStore,
 )
 from routing.router import Router
+from routing.types.messages import UserKey
 from routing.types.skills import Skills
 
 
@@ -78,5 +79,5 @@ class CommandDependencies:
     accounts: ServiceAccountStore
     connecting: Connecting
     schedules: Schedules
-    sign_in_link: Callable[[], str | None]
+    sign_in_link: Callable[[UserKey], str | None]
     specs: tuple[CommandSpec, ...] = ()

@@ -35,9 +35,12 @@ def require_token(request: Request) -> None:
 
 
 def is_local(request: Request) -> bool:
-    """Whether the request comes from a program on this machine, and not through a proxy on it."""
-    client = request.client
-    return client is not None and is_loopback(client.host) and not any(name in request.headers for name in _PROXIED)
+    """Whether the request comes from a program on this machine, and not through a proxy on it or from a page of another
+    site in a browser."""
+    client, headers = request.client, request.headers
+    if client is None or not is_loopback(client.host) or any(name in headers for name in _PROXIED):
+        return False
+    return is_address_or_local(headers.get("host", ""))
 
 
 def is_loopback(host: str) -> bool:

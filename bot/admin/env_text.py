@@ -9,7 +9,7 @@ from dotenv.parser import Binding, parse_stream
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from routing.redaction import masked
+from routing.redaction import masked, masked_words
 
 _POOL = re.compile("TIER_[A-Z]+_POOL")
 _SHOWN_END, _MIN_SHOWN = 4, 20
@@ -30,7 +30,7 @@ def shown_lines(text: str) -> tuple[list[str], list[str]]:
         else:
             for line in binding.original.string.splitlines():
                 raw.append(line)
-                shown.append(masked(line))
+                shown.append(masked_words(line))
     return raw, shown
 
 

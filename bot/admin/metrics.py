@@ -29,10 +29,11 @@ LIMITS = [*map(str, BUCKETS), "+Inf"]
 
 async def metrics(request: Request) -> Response:
     """All metrics. A program on this machine needs no token, so that Prometheus works without configuration; a proxy
-    on it does."""
-    if "authorization" in request.headers or not is_local(request):
-        require_token(request)
+    on it does, so with ADMIN_URL, everybody."""
     services = services_of(request)
+    proxied = bool(services.environment.settings.admin_url)
+    if "authorization" in request.headers or proxied or not is_local(request):
+        require_token(request)
     families = [*_counted(services.messaging.metrics), *_gauges(services, await _state(services))]
     return Response(await asyncio.to_thread(_text, families), headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 

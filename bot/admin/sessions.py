@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from routing.bounded import Bounded
 from routing.ports import Clock
+from routing.types.messages import UserKey
 
 SESSION_SECONDS = 12 * 3600.0
 MAX_SESSIONS = 100
@@ -20,9 +21,11 @@ WRONG_SECONDS = 900.0
 
 @dataclass(slots=True)
 class Session:
-    """A signed-in browser. Every form carries `csrf`. `notice` is a sentence for the next page."""
+    """A signed-in browser. `owner` is who signed in by a link; None for the token. Every form carries `csrf`. `notice`
+    is a sentence for the next page."""
 
     expires_at: float
+    owner: UserKey | None = None
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: str = ""
 
@@ -44,10 +47,10 @@ class Sessions:
         self._clock = clock
         self._sessions = Bounded[str, Session](MAX_SESSIONS)
 
-    def begin(self) -> str:
+    def begin(self, owner: UserKey | None = None) -> str:
         """A new session; returns the value of its cookie."""
         cookie = secrets.token_urlsafe(32)
-        self._sessions[_hashed(cookie)] = Session(self._clock() + SESSION_SECONDS)
+        self._sessions[_hashed(cookie)] = Session(self._clock() + SESSION_SECONDS, owner)
         return cookie
 
     def find(self, cookie: str) -> Session | None:

@@ -14,6 +14,7 @@ from bot.admin.diffs import FileDiff
 from bot.admin.edits import Conflict
 from bot.admin.site import Site
 from routing.errors import ConfigError, Refused, StorageFault
+from routing.types.messages import UserKey
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -73,8 +74,9 @@ class Visit:
 
     @property
     def is_fragment(self) -> bool:
-        """Whether htmx asked for a part of the page."""
-        return self.request.headers.get("hx-request") == "true"
+        """Whether htmx asked for a part of the page. To go back in the history, it asks for a whole one."""
+        headers = self.request.headers
+        return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
 
     def page(self, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
         """Render a template with the navigation and the session's form token."""
@@ -146,10 +148,23 @@ def signed_in(handler: Handler) -> Endpoint:
         app = site.services.app()
         if app is None:
             return page(request, site, session, "starting.html", 503, {})
+        try:
+            still_owner = session.owner is None or await _is_owner(app, session.owner)
+        except StorageFault as error:
+            return page(request, site, session, "problem.html", 503, {"problem": str(error), "diffs": ()})
+        if not still_owner:
+            site.sessions.end(request.cookies.get(COOKIE, ""))
+            return _to_sign_in(request)
         visit = Visit(request, site, app, session, form)
         return await _answer(handler, visit)
 
     return endpoint
+
+
+async def _is_owner(app: App, user: UserKey) -> bool:
+    """Whether this account is still an owner's."""
+    person = await app.messaging.stores.people.find(user)
+    return person is not None and person.role == "owner"
 
 
 async def _answer(handler: Handler, visit: Visit) -> Response:
@@ -190,7 +205,10 @@ def _is_same_site(request: Request) -> bool:
         return True
     settings = site_of(request).services.environment.settings
     ours = {request.headers.get("host", ""), urlsplit(settings.admin_url).netloc}
-    return urlsplit(origin).netloc in ours - {""}
+    try:
+        return urlsplit(origin).netloc in ours - {""}
+    except ValueError:  # an unclosed [
+        return False
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -204,6 +222,5 @@ def _to_sign_in(request: Request) -> Response:
 
 def own_path(text: str) -> str:
     """A path of this site to go to; the overview for anything else."""
-    parts = urlsplit(text)
     plain = text.startswith("/") and not text.startswith("//") and text.isprintable() and "\\" not in text
-    return text if plain and not parts.scheme and not parts.netloc else "/"
+    return text if plain else "/"

@@ -7,6 +7,7 @@ import secrets
 
 from routing.bounded import Bounded
 from routing.ports import Clock
+from routing.types.messages import UserKey
 
 LINK_SECONDS = 600.0
 MAX_LINKS = 20
@@ -20,20 +21,20 @@ class SignInLinks:
         """`address` is where people open the page; None if it is off."""
         self._address = address
         self._clock = clock
-        self._valid_until = Bounded[str, float](MAX_LINKS)
+        self._links = Bounded[str, tuple[UserKey, float]](MAX_LINKS)
 
-    def new(self) -> str | None:
-        """A link for one owner; None if the admin page is off."""
+    def new(self, owner: UserKey) -> str | None:
+        """A link for this owner; None if the admin page is off."""
         if self._address is None:
             return None
         code = secrets.token_urlsafe(32)
-        self._valid_until[_hashed(code)] = self._clock() + LINK_SECONDS
+        self._links[_hashed(code)] = owner, self._clock() + LINK_SECONDS
         return f"{self._address}{PATH}?code={code}"
 
-    def use(self, code: str) -> bool:
-        """Whether the code is valid; it is not any more."""
-        until = self._valid_until.pop(_hashed(code), None)
-        return until is not None and self._clock() < until
+    def use(self, code: str) -> UserKey | None:
+        """Whose link it is, which is not valid any more; None if it was not before."""
+        owner, until = self._links.pop(_hashed(code), None) or (None, 0.0)
+        return owner if self._clock() < until else None
 
 
 def _hashed(code: str) -> str:

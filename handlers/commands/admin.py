@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from handlers.context import TERMINAL, CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
 from routing.errors import Refused
+from routing.types.messages import UserKey
 
 SPEC = CommandSpec("admin", "A link to the admin page, for owners", ("/admin",), role="owner", personal=True)
 MINUTES = 10
@@ -19,15 +20,16 @@ def build(dependencies: CommandDependencies) -> Handler:
 
 
 class AdminCommand:
-    """`sign_in_link` makes a link that signs in once; None if the admin page is off."""
+    """`sign_in_link` makes a link that signs an owner in once; None if the admin page is off."""
 
-    def __init__(self, sign_in_link: Callable[[], str | None]) -> None:
+    def __init__(self, sign_in_link: Callable[[UserKey], str | None]) -> None:
         self._sign_in_link = sign_in_link
 
     async def __call__(self, ask: CommandContext) -> Reply:
         if not ask.message.private:
             raise Refused("I only send this link in private: send me /admin in a direct message.")
-        link = None if ask.message.user.platform == TERMINAL else self._sign_in_link()
+        user = ask.message.user
+        link = None if user.platform == TERMINAL else self._sign_in_link(user)
         if link is None:
             raise Refused("The admin page is off here. Set ADMIN_ADDRESS and start me with tierbot run.")
         words = "🛠 The admin page: {link}\n\nThe link works once, within {minutes} minutes. It is only for you."

@@ -70,6 +70,11 @@ def _key(profile: ProviderProfile) -> str:
     if not key:
         sentence = f"No key for {provider}: set {variable} or llm.providers.{provider}.apiKey."
         raise DiscoveryError(400, sentence)
+    return sendable(key, variable)
+
+
+def sendable(key: str, variable: str) -> str:
+    """The key, which becomes a header. Raises DiscoveryError 400 for a character that no header can have."""
     if not (key.isascii() and key.isprintable()):
         raise DiscoveryError(400, f"The key in {variable} has invalid characters: paste it again.")
     return key

@@ -45,6 +45,12 @@ async def test_every_page_is_there_and_shows_no_message(admin: AdminPage) -> Non
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script>", response.text), path
 
 
+async def test_going_back_after_a_search_shows_the_whole_page(admin: AdminPage) -> None:
+    back = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    for path in ("/people?q=ada", "/catalogue?q=gpt", "/logs?level=error"):
+        assert "<h1>" in (await admin.http.get(path, headers=back)).text, path
+
+
 async def test_unknown_paths_and_path_tricks_are_not_found(admin: AdminPage) -> None:
     tricks = (
         "/static/../app.py", "/static/..%2f..%2fapp.py", "/static/%2e%2e/%2e%2e/.env", "/static/", "/static/icon.svg/x",

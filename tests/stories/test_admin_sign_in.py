@@ -11,6 +11,7 @@ import pytest
 
 from bot.admin.sessions import MAX_WRONG, SESSION_SECONDS, WRONG_SECONDS
 from handlers.access.sign_in_links import LINK_SECONDS
+from routing.types.messages import UserKey
 from tests.fakes import ShiftedClock
 from tests.stories.admin_page import PAGES, TOKEN, AdminPage, admin_page
 from tests.stories.harness import BotHarness, ask, running, settled
@@ -60,9 +61,12 @@ async def test_the_token_opens_a_session_with_a_strict_cookie(admin: AdminPage) 
 
 
 async def test_signing_in_leads_to_a_page_of_this_site(admin: AdminPage) -> None:
-    for elsewhere in ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "", "people"):
+    away = ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "//[", "http://[")
+    for elsewhere in (*away, "", "people"):
+        assert (await admin.http.get("/sign-in", params={"next": elsewhere})).status_code == 200, elsewhere
         response = await admin.http.post("/sign-in", data={"token": TOKEN, "next": elsewhere})
         assert response.headers["location"] == "/", elsewhere
+        admin.http.cookies.clear()
 
 
 async def test_wrong_tokens_are_refused_then_have_to_wait(admin: AdminPage, steady: ShiftedClock) -> None:
@@ -126,6 +130,21 @@ async def test_an_owner_gets_a_link_that_works_once(on: BotHarness, admin: Admin
     assert (await admin.http.post(link.path, data={"code": late})).status_code == 403
 
 
+async def test_a_link_ends_with_its_owners_role(on: BotHarness, admin: AdminPage) -> None:
+    people, user = admin.app.messaging.stores.people, UserKey("telegram", str(on.tg.user("Ada").id))
+    await people.admit(user, "Ada", "owner", "t")
+    for _ in range(2):
+        code = re.findall(r"code=(\S+)", (await ask(on, "/admin", user="Ada")).text)[0]
+        await admin.http.post("/sign-in/link", data={"code": code})
+    admin.csrf = re.findall(r'name="csrf" value="([^"]+)"', (await admin.http.get("/people")).text)[0]
+    await people.admit(user, "Ada", "admin", "t")
+    response = await admin.post("/people/1/role", role="blocked")
+    assert (response.status_code, response.headers["location"]) == (303, "/sign-in")
+    assert (await people.owners()) == (UserKey("telegram", "1001"),)
+    await people.admit(user, "Ada", "owner", "t")
+    assert (await admin.http.get("/people")).status_code == 303  # the session stays closed
+
+
 async def test_only_owners_get_a_link_and_only_in_private(on: BotHarness, admin: AdminPage) -> None:
     await ask(on, "/access here on", group="club")
     assert "in private" in (await ask(on, "/admin", group="club")).text
@@ -145,6 +164,9 @@ async def test_a_proxy_has_its_own_address(on: BotHarness) -> None:
         proxied = {"Host": "bot.example.org", "Origin": "https://bot.example.org", "X-Forwarded-Proto": "https"}
         response = await made.http.post("/sign-in", data={"token": TOKEN}, headers=proxied)
         assert response.status_code == 303
+        silent = {"Host": "localhost", "Origin": "https://bot.example.org"}  # a proxy that says nothing of itself
+        response = await made.http.post("/sign-in", data={"token": TOKEN}, headers=silent)
+        assert "secure" in response.headers["set-cookie"].lower()
         for host in ("evil.example", "bot.example.org.evil.example"):
             assert (await made.http.get("/sign-in", headers={"Host": host})).status_code == 421
 
@@ -159,7 +181,7 @@ async def test_forms_of_other_sites_are_refused(admin: AdminPage) -> None:
     form = {"csrf": admin.csrf, "account": "telegram:1", "answer": "allow"}
     strange = (
         {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
-        {"Origin": "https://evil.example"}, {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "https://evil.example"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "http://["},
     )  # fmt: skip
     for headers in strange:
         assert (await admin.http.post("/people/requests", data=form, headers=headers)).status_code == 403, headers

@@ -25,7 +25,8 @@ async def review(visit: Visit) -> Response:
     proposal = visit.site.edits.waiting(visit.request.path_params["proposal"])
     if proposal is None:
         return visit.redirect("/changes", "That change is no longer waiting. Make it again.")
-    return visit.page("review.html", proposal=proposal, diffs=visit.site.edits.diffs(proposal))
+    diffs = await asyncio.to_thread(visit.site.edits.diffs, proposal)
+    return visit.page("review.html", proposal=proposal, diffs=diffs)
 
 
 async def save(visit: Visit) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from bot.admin.pages.changes import propose
 from bot.admin.visits import Visit, signed_in
 from bot.ops import env_file
 from bot.ops.web import client
-from routing.catalog.discovery import PROVIDERS, discover
+from routing.catalog.discovery import PROVIDERS, address_of, discover, sendable
 from routing.catalog.provider_models import DiscoveryError
 from routing.config import jsonfile
 from routing.config.runtime import API_TYPES, DEFAULT_TIMEOUT_SECONDS, variable
@@ -94,6 +95,13 @@ async def change(visit: Visit) -> Response:
     document = await asyncio.to_thread(visit.site.edits.document, "config")
     texts: dict[File, str | None] = {}
     key, remove = visit.field("key"), bool(visit.field("remove"))
+    try:
+        if visit.field("baseUrl"):
+            address_of(replace(profile, base_url=visit.field("baseUrl")), "")
+        if key:
+            sendable(key, profile.variable)
+    except DiscoveryError as error:
+        raise ConfigError("{reason} Nothing was changed.", reason=str(error)) from None
     in_file = profile.variable.startswith("llm.")
     values: dict[str, Any] = {
         "baseUrl": visit.field("baseUrl") or None,
@@ -182,7 +190,9 @@ def _timeout(text: str) -> float | int | None:
     try:
         seconds = float(text.replace(",", "."))
     except ValueError:
-        raise ConfigError("The time limit is a number of seconds. Nothing was changed.") from None
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise ConfigError("The time limit is a number of seconds. Nothing was changed.")
     return int(seconds) if seconds.is_integer() else seconds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -258,7 +259,9 @@ def _number(text: str, label: str) -> int | float:
     try:
         value = float(text.replace(",", "."))
     except ValueError:
-        raise ConfigError("{label} is a number. Nothing was changed.", label=label) from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigError("{label} is a number. Nothing was changed.", label=label)
     return int(value) if value.is_integer() else value
 
 

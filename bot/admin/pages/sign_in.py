@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from bot.admin.sessions import SESSION_SECONDS
 from bot.admin.token import is_token
 from bot.admin.visits import COOKIE, OUT_OF_DATE, own_path, page, read_form, site_of
 from handlers.access.sign_in_links import PATH as LINK_PATH
+from routing.types.messages import UserKey
 
 log = logging.getLogger("bot.admin")
 
@@ -54,9 +56,10 @@ async def by_link(request: Request) -> Response:
     app = site.services.app()
     if problem:
         return _form(request, problem, "/", 403)
-    if app is None or not app.sign_in_links.use(form.get("code", ("",))[0]):
+    owner = app.sign_in_links.use(form.get("code", ("",))[0]) if app is not None else None
+    if owner is None:
         return _form(request, USED, "/", 403)
-    return _welcome(request, "/")
+    return _welcome(request, "/", owner)
 
 
 async def sign_out(request: Request) -> Response:
@@ -85,15 +88,18 @@ def _form(request: Request, problem: str, then: str, status: int = 200) -> Respo
     return page(request, site_of(request), None, "sign_in.html", status, values)
 
 
-def _welcome(request: Request, then: str) -> Response:
+def _welcome(request: Request, then: str, owner: UserKey | None = None) -> Response:
     """A new session, also for somebody who has one."""
     site = site_of(request)
     site.sessions.end(request.cookies.get(COOKIE, ""))
     log.info("[Admin] Signed in from %s", request.client.host if request.client else "?")
-    encrypted = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
+    ours = urlsplit(site.services.environment.settings.admin_url)
+    named = request.headers.get("host"), request.headers.get("origin", "").partition("://")[2]
+    proxied = ours.scheme == "https" and ours.netloc in named
+    encrypted = proxied or "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
     response = RedirectResponse(then, 303)
     response.set_cookie(
-        COOKIE, site.sessions.begin(), int(SESSION_SECONDS), httponly=True, samesite="strict", secure=encrypted
+        COOKIE, site.sessions.begin(owner), int(SESSION_SECONDS), httponly=True, samesite="strict", secure=encrypted
     )
     return response
 

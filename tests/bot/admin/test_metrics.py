@@ -10,6 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
 from bot.admin.access import is_local
+from bot.admin.listener import Listener
+from bot.settings import Environment
 from handlers.metrics import MAX_NAMES, OTHER, Metrics, outcome, tool_outcome
 from routing.errors import BadArguments, StorageFault, ToolFailed
 from routing.types.history import TurnFacts, TurnRecord
@@ -111,11 +113,28 @@ async def test_through_a_proxy_the_token_is_needed(served: Served, name: str) ->
     assert (await served.http.get("/metrics", headers={name: "127.0.0.1"} | served.bearer)).status_code == 200
 
 
+async def test_a_proxy_that_says_nothing_of_itself_needs_the_token_too(served: Served) -> None:
+    settings = served.services.environment.settings.model_copy(update={"admin_url": "https://bot.example.org"})
+    environment = Environment(settings, {}, {})
+    async with Listener(0, replace(served.services, environment=environment)) as behind:
+        address = f"http://127.0.0.1:{behind.port}/metrics"
+        assert (await served.http.get(address)).status_code == 401
+        assert (await served.http.get(address, headers=served.bearer)).status_code == 200
+
+
+async def test_a_page_of_another_site_can_not_read_the_metrics(served: Served) -> None:
+    """Its name may resolve to this machine (DNS rebinding), and only the loopback refuses such names altogether."""
+    async with Listener(0, replace(served.services, host="0.0.0.0")) as everywhere:
+        address = f"http://127.0.0.1:{everywhere.port}/metrics"
+        assert (await served.http.get(address, headers={"Host": "evil.example"})).status_code == 401
+        assert (await served.http.get(address)).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("client", "local"), [(("127.0.0.1", 1), True), (("::1", 1), True), (("10.0.0.7", 1), False), (None, False)]
 )
 def test_only_the_loopback_is_this_machine(client: tuple[str, int] | None, local: bool) -> None:
-    assert is_local(Request({"type": "http", "client": client, "headers": []})) is local
+    assert is_local(Request({"type": "http", "client": client, "headers": [(b"host", b"localhost")]})) is local
 
 
 @pytest.mark.parametrize("accept", ["application/openmetrics-text;version=x", "text/plain;version=;;", "\xff", "*/*"])
