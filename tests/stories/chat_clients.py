@@ -77,6 +77,11 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text)
 
 
+def content(data: bytes) -> str:
+    """A file's text; an archive has no words to compare."""
+    return "" if data.startswith(b"PK") else data.decode()
+
+
 class TelegramClient:
     """A private chat or a group."""
 
@@ -104,7 +109,7 @@ class TelegramClient:
         new = [each for each in self._chat.from_bot() if self._seen.get(each.id) != len(each.versions)]
         redrawn = bool(new) and all(each.id in self._seen for each in new)
         self._seen |= {each.id: len(each.versions) for each in new}
-        files = [self._tg.document(each).data.decode() for each in new if "document" in each.content]
+        files = [content(self._tg.document(each).data) for each in new if "document" in each.content]
         labels = [label for each in new for label in _telegram_labels(each)]
         notice, self._notice = self._notice, ""
         return Shown(words("\n".join([*(each.text for each in new), *files])), labels, notice, redrawn)
@@ -158,7 +163,7 @@ class DiscordClient:
         new = [each for each in seen if self._seen.get(each.id) != len(each.versions)]
         redrawn = bool(new) and all(each.id in self._seen for each in new)
         self._seen |= {each.id: len(each.versions) for each in [*new, *notices]}
-        files = [file.data.decode() for each in new for file in each.attachments if file.mime != PICTURE]
+        files = [content(file.data) for each in new for file in each.attachments if file.mime != PICTURE]
         labels = [label for each in new for label in _discord_labels(each)]
         notice = "\n".join(each.text for each in notices)
         return Shown(words("\n".join([*(each.text for each in new), *files])), labels, notice, redrawn)
@@ -216,5 +221,5 @@ class TerminalClient:
     def look(self) -> Shown:
         text = self._screen.getvalue()
         new, self._seen = _SEQUENCES.sub("", text[self._seen :]), len(text)
-        files = [Path(each).read_text("utf-8") for each in re.findall(r"Saved as (.+\S)", new)]
+        files = [content(Path(each).read_bytes()) for each in re.findall(r"Saved as (.+\S)", new)]
         return Shown(words("\n".join([new, *files])), [])

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,10 @@ async def test_a_copy_is_of_one_moment_while_others_write(
         return moves
 
     moving = asyncio.create_task(keep_moving())
-    moved = set()
-    for number in range(5):
+    moved: set[int] = set()
+    for number in count():
+        if number >= 5 and len(moved) > 1:  # on a busy machine the first copies may be faster than the first write
+            break
         target = tmp_path / f"{number}.db"
         await asyncio.to_thread(snapshot, database_url, target)
         with sqlite3.connect(f"file:{target}?immutable=1", uri=True) as copied:
@@ -106,7 +109,6 @@ async def test_a_copy_is_of_one_moment_while_others_write(
         moved.add(b)
     done.set()
     assert await moving >= max(moved)
-    assert len(moved) > 1, "nothing was written meanwhile"
 
 
 def test_a_copy_stops_between_two_steps(tmp_path: Path) -> None:
