@@ -49,7 +49,7 @@ class Backup:
 def backup(workspace: Workspace, file: str) -> int:
     """Write and verify the archive, and say what it holds; the bot may run meanwhile. Returns the exit code."""
     made = make(workspace, Path(file).expanduser().absolute())
-    print(f"Saved {made.path}: {size(made.size)}, {made.rows:,} rows, {made.files:,} files. Read back and sound.")
+    print(f"Saved {made.path}: {size(made.size)}, {made.rows:,} rows, {made.files:,} files. Read back and verified.")
     for path, reason in made.skipped[:SHOWN]:
         print(f"Not included: {path} ({reason}).", file=sys.stderr)
     if len(made.skipped) > SHOWN:

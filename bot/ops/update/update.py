@@ -82,13 +82,13 @@ class Deployment:
         try:
             self.service.systemctl("start", SERVICE)
         except ConfigError:
-            raise ConfigError(f"It does not start. Its last words:\n{self.service.last_words()}".rstrip()) from None
+            raise ConfigError(f"It does not start. The end of its log:\n{self.service.log_end()}".rstrip()) from None
         process, until = self.service.show().get("MainPID"), time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < until:
             time.sleep(0.5)
             facts = self.service.show()
             if facts.get("ActiveState") != "active" or facts.get("MainPID") != process:
-                raise ConfigError(f"It ended after its start. Its last words:\n{self.service.last_words()}".rstrip())
+                raise ConfigError(f"It ended after its start. The end of its log:\n{self.service.log_end()}".rstrip())
 
 
 class Update:
