@@ -148,6 +148,19 @@ async def test_packages_that_are_half_replaced_are_taken_back(on: BotHarness, pr
     assert await answers(on, "after")
 
 
+async def test_a_bot_that_was_never_started_is_updated(on: BotHarness, project: Project) -> None:
+    assert (await project.tierbot("service", "uninstall", "--user"))[0] == 0
+    for path in sorted(project.workspace.glob("tierbot.db*")):
+        path.unlink()
+    project.add_migration()
+    project.publish("0.2.0")
+    code, said = await project.tierbot("update")
+    assert code == 0, said
+    assert "backup is" not in said
+    assert project.version == "tierbot 0.2.0"
+    assert not project.database.exists()
+
+
 async def test_without_a_backup_nothing_is_changed(on: BotHarness, project: Project) -> None:
     project.publish("0.2.0")
     (project.workspace / "no-backup").touch()
