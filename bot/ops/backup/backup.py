@@ -49,7 +49,7 @@ class Backup:
 def backup(workspace: Workspace, file: str) -> int:
     """Write and verify the archive, and say what it holds; the bot may run meanwhile. Returns the exit code."""
     made = make(workspace, Path(file).expanduser().absolute())
-    print(f"Saved {made.path}: {size(made.size)}, {made.rows:,} rows, {made.files:,} files. Read back and sound.")
+    print(f"Saved {made.path}: {size(made.size)}, {made.rows:,} rows, {made.files:,} files. Read back and verified.")
     for path, reason in made.skipped[:SHOWN]:
         print(f"Not included: {path} ({reason}).", file=sys.stderr)
     if len(made.skipped) > SHOWN:
@@ -163,6 +163,8 @@ def _refuse_other_file(target: Path) -> None:
     """Raise ConfigError if the target exists and is no backup: it may have been named by mistake."""
     if target.is_dir():
         raise ConfigError("{path} is a folder: name a file in it, such as tierbot.tar.gz.", path=target)
+    if target.exists() and not target.is_file():
+        raise ConfigError("{path} is no file: a backup can only be written to one.", path=target)
     try:
         with target.open("rb") as stream:
             start = stream.read(len(MAGIC))

@@ -261,6 +261,8 @@ def _new_or_locked(root: Path) -> Iterator[None]:
 
 def _passphrase(path: Path, workspace: Workspace) -> str:
     """The passphrase of an encrypted backup, from the setting or typed without echo; else empty. Raises ConfigError."""
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{path} is no file: copy the backup into one first.")
     try:
         with path.open("rb") as stream:
             encrypted = is_encrypted(stream)

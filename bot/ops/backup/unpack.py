@@ -80,7 +80,7 @@ class _Unpacking:
 
     def _forbidden(self) -> ConfigError:
         return ConfigError(
-            f"{self._archive} holds a file name that no backup has, so it was changed by somebody: it is not used. "
+            f"{self._archive} holds a file name that no backup has, so someone has changed it: it is not used. "
             "Nothing was changed here."
         )
 

@@ -282,6 +282,6 @@ def _start(service: Service) -> None:
         service.systemctl("restart", SERVICE)
     except ConfigError:
         raise ConfigError(
-            f"The service is installed, but does not start. Its last words:\n{service.last_words()}"
+            f"The service is installed, but does not start. The end of its log:\n{service.log_end()}"
             f"When that is fixed: {service.sudo}systemctl {service.option}restart {NAME}"
         ) from None

@@ -31,8 +31,8 @@ def status(service: Service, program: Program) -> int:
         print(f"The unit is not of this program. Renew it: {service.sudo}{program.name} service install")
     if healthy:
         print("Healthy: it answers systemd's watchdog.")
-    elif words := service.last_words():
-        print(f"Its last words:\n{words}", end="")
+    elif words := service.log_end():
+        print(f"The end of its log:\n{words}", end="")
     return int(not healthy)
 
 

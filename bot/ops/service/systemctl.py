@@ -70,7 +70,7 @@ class Service:
         """The command that prints the service's log."""
         return ("journalctl", "--user-unit" if self.user else "--unit", NAME, *arguments)
 
-    def last_words(self, lines: int = 5) -> str:
+    def log_end(self, lines: int = 5) -> str:
         """The end of the log, indented; empty if it can't be read."""
         try:
             log = run(*self.journal("--lines", str(lines), "--output", "cat", "--no-pager", "--quiet"))

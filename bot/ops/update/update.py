@@ -26,6 +26,8 @@ from routing.errors import ConfigError
 
 SETTLE_SECONDS = 20.0
 """How long the new version has to stay up after it said that it is ready. One that fails ends its turns first: 10 s."""
+NO_DATABASE = "there is nothing to back up"
+"""What `tierbot backup` says before the first start."""
 KEPT_BACKUPS = 3
 UNKNOWN_REVISION = "which this version of tierbot does not know"
 """What `tierbot migrate` says of a database that a newer version has migrated."""
@@ -82,13 +84,13 @@ class Deployment:
         try:
             self.service.systemctl("start", SERVICE)
         except ConfigError:
-            raise ConfigError(f"It does not start. Its last words:\n{self.service.last_words()}".rstrip()) from None
+            raise ConfigError(f"It does not start. The end of its log:\n{self.service.log_end()}".rstrip()) from None
         process, until = self.service.show().get("MainPID"), time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < until:
             time.sleep(0.5)
             facts = self.service.show()
             if facts.get("ActiveState") != "active" or facts.get("MainPID") != process:
-                raise ConfigError(f"It ended after its start. Its last words:\n{self.service.last_words()}".rstrip())
+                raise ConfigError(f"It ended after its start. The end of its log:\n{self.service.log_end()}".rstrip())
 
 
 class Update:
@@ -120,7 +122,7 @@ class Update:
         journal = self._prepare(running)
         done = False
         try:
-            done = self._change(release, running)
+            done = self._change(release, journal)
         finally:
             if not done:
                 self._go_back(journal)
@@ -145,7 +147,7 @@ class Update:
                 self._deployment.stop()
             if workspace.exists():
                 print(f"Backing up to {backup} …")
-                self._tierbot("backup", str(backup))
+                self._back_up(backup)
             ready = True
         finally:
             if not ready:
@@ -154,15 +156,24 @@ class Update:
                 self._folders.end()
         return journal
 
-    def _change(self, release: Release, running: bool) -> bool:
+    def _back_up(self, backup: Path) -> None:
+        """Before its first start, a bot has no database."""
+        try:
+            self._tierbot("backup", str(backup))
+        except ConfigError as error:
+            if NO_DATABASE not in str(error):
+                raise
+
+    def _change(self, release: Release, journal: Journal) -> bool:
         """Install, migrate and restart; False, and the reason is printed, if something does not work."""
         try:
             print("Installing the new version …")
             self._source.install(release)
             self._tierbot("--version")
-            print("Migrating the database …")
-            self._tierbot("migrate")
-            if running:
+            if Path(journal.backup).exists():
+                print("Migrating the database …")
+                self._tierbot("migrate")
+            if journal.running:
                 print("Starting the service, and waiting until it is healthy …")
                 self._deployment.start()
         except ConfigError as error:

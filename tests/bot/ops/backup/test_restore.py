@@ -207,6 +207,15 @@ def test_another_file_is_not_overwritten_by_a_backup(filled: Workspace) -> None:
     assert make(filled, first.path).path == first.path
 
 
+def test_a_pipe_is_refused_instead_of_waited_for(filled: Workspace) -> None:
+    pipe = filled.root.parent / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match="is no file"):
+        make(filled, pipe)
+    with pytest.raises(ConfigError, match="is no file"):
+        restore(filled, str(pipe))
+
+
 def test_a_backup_in_the_workspace_does_not_hold_the_one_before(filled: Workspace) -> None:
     first = make(filled, filled.root / "backup.tar.gz")
     assert make(filled, first.path).files == first.files

@@ -118,7 +118,7 @@ async def test_a_service_that_does_not_start_says_why(on: BotHarness, machine: M
     (on.workspace / ".env").write_text("", encoding="utf-8")
     code, _, errors = await machine.service("install", "--user")
     assert code == 2
-    assert "The service is installed, but does not start. Its last words:" in errors
+    assert "The service is installed, but does not start. The end of its log:" in errors
     assert "No chat platform is configured" in errors
     code, said, _ = await machine.service("status")
     assert code == 1

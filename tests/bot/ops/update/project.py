@@ -37,16 +37,6 @@ FAILING_BACKUP = """
 if sys.argv[1:2] == ["backup"] and __import__("pathlib").Path(sys.argv[2]).parents[1].joinpath("no-backup").exists():
     sys.exit("tierbot: The disk is full.")
 """
-STAND_IN = """
-if sys.argv[1:2] in (["backup"], ["restore"]):
-    import os, pathlib, shutil
-
-    database = pathlib.Path(os.environ["WORKSPACE"], "tierbot.db")
-    source, target = (database, sys.argv[2]) if sys.argv[1] == "backup" else (sys.argv[2], database)
-    shutil.copyfile(source, target)
-    sys.exit()
-"""
-# For a command line that has no backups yet.
 
 
 @dataclass
@@ -87,9 +77,8 @@ class Project:
         for name in ("requirements.lock", "requirements-weights.lock"):
             (self.work / name).write_text("", encoding="utf-8")
         entry = self.work / "bot" / "__main__.py"
-        has_backups = 'add_parser("backup"' in (self.work / "bot" / "cli.py").read_text(encoding="utf-8")
-        text, added = entry.read_text(encoding="utf-8"), FAILING_BACKUP + ("" if has_backups else STAND_IN)
-        entry.write_text(text.replace("\nif __name__ ==", f"{added}\nif __name__ =="), encoding="utf-8")
+        text = entry.read_text(encoding="utf-8")
+        entry.write_text(text.replace("\nif __name__ ==", f"{FAILING_BACKUP}\nif __name__ =="), encoding="utf-8")
         git(self.work, "init", "-q")
         self.publish()
         git(self.folder, "clone", "-q", str(self.work), str(self.clone))

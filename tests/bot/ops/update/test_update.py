@@ -78,7 +78,7 @@ async def test_a_version_that_does_not_get_healthy_is_taken_back(on: BotHarness,
     project.publish("0.2.0", bot__running=BROKEN)
     code, said = await project.tierbot("update")
     assert code == 1, said
-    assert "The new version does not work. It does not start. Its last words:" in said
+    assert "The new version does not work. It does not start. The end of its log:" in said
     assert "a fault of this version" in said
     assert "The new version changed the database, so that of the backup takes its place." in said
     assert said.endswith("tierbot is 0.1.0 again and running.\n")
@@ -148,6 +148,19 @@ async def test_packages_that_are_half_replaced_are_taken_back(on: BotHarness, pr
     assert await answers(on, "after")
 
 
+async def test_a_bot_that_was_never_started_is_updated(on: BotHarness, project: Project) -> None:
+    assert (await project.tierbot("service", "uninstall", "--user"))[0] == 0
+    for path in sorted(project.workspace.glob("tierbot.db*")):
+        path.unlink()
+    project.add_migration()
+    project.publish("0.2.0")
+    code, said = await project.tierbot("update")
+    assert code == 0, said
+    assert "backup is" not in said
+    assert project.version == "tierbot 0.2.0"
+    assert not project.database.exists()
+
+
 async def test_without_a_backup_nothing_is_changed(on: BotHarness, project: Project) -> None:
     project.publish("0.2.0")
     (project.workspace / "no-backup").touch()
@@ -169,7 +182,7 @@ async def test_a_version_that_dies_soon_after_its_start_is_taken_back(on: BotHar
     )
     code, said = await project.tierbot("update")
     assert code == 1, said
-    assert "It ended after its start. Its last words:" in said or "It does not start." in said
+    assert "It ended after its start. The end of its log:" in said or "It does not start." in said
     assert "RuntimeError: it dies" in said
     assert project.version == "tierbot 0.1.0"
     assert await answers(on, "after")
