@@ -1,48 +1,18 @@
-"""Changes the text of a `.env` file, and shows it without secrets."""
+"""Shows the text of a `.env` file without secrets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from io import StringIO
 
 from dotenv.parser import Binding, parse_stream
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from routing.errors import ConfigError
 from routing.redaction import masked, masked_words
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:@+,%=-]*")
 _POOL = re.compile("TIER_[A-Z]+_POOL")
 _SHOWN_END, _MIN_SHOWN = 4, 20
-
-
-def changed(text: str, variables: Mapping[str, str | None]) -> str:
-    """The text with these variables set, or removed (None). Comments, order and all other lines stay. Raises
-    ConfigError for a value that takes more than one line."""
-    for name, value in variables.items():
-        if value is not None and (not value.isprintable() or "\n" in value):
-            raise ConfigError("{name} must be one line of printable characters.", name=name)
-    left = dict(variables)
-    parts: list[str] = []
-    for binding in parse_stream(StringIO(text)):
-        name = (binding.key or "").upper()
-        if binding.error or name not in variables:
-            parts.append(binding.original.string)
-            continue
-        before, end = _around(binding)
-        value = left.pop(name, None)  # only once: of several lines, the last one would win
-        parts.append(before if value is None else f"{before}{name}={_quoted(value)}{end}")
-    added = [f"{name}={_quoted(value)}\n" for name, value in left.items() if value is not None]
-    rest = "".join(parts)
-    return f"{rest}\n{''.join(added)}" if added and rest and not rest.endswith("\n") else rest + "".join(added)
-
-
-def variables(text: str) -> dict[str, str]:
-    """The variables of a file, with upper-case names."""
-    found = parse_stream(StringIO(text))
-    return {each.key.upper(): each.value or "" for each in found if each.key and not each.error}
 
 
 def shown_lines(text: str) -> tuple[list[str], list[str]]:
@@ -86,9 +56,3 @@ def _around(binding: Binding) -> tuple[str, str]:
     """The empty lines before a variable, which the parser counts as part of it, and its line break."""
     text = binding.original.string
     return text[: len(text) - len(text.lstrip("\r\n"))], "\n" if text.endswith("\n") else ""
-
-
-def _quoted(value: str) -> str:
-    if _PLAIN.fullmatch(value):
-        return value
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

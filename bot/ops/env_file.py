@@ -27,7 +27,8 @@ def update(path: Path, values: Mapping[str, str | None]) -> None:
     target = path.resolve()
     try:
         text = target.read_text(encoding="utf-8") if target.exists() else ""
-        text = _updated(text, values, path)
+        _refuse_broken(text, path)
+        text = changed(text, values)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as folder:
             new = Path(folder, target.name)
@@ -41,22 +42,32 @@ def update(path: Path, values: Mapping[str, str | None]) -> None:
         raise ConfigError("{path} can't be changed: {reason}. Nothing was saved.", path=path, reason=reason) from None
 
 
-def _updated(text: str, values: Mapping[str, str | None], path: Path) -> str:
-    parts = []
-    added = dict(values)
+def changed(text: str, values: Mapping[str, str | None]) -> str:
+    """The text of a `.env` file with these variables set, or removed (None). Comments, order and all other lines stay.
+    Raises ConfigError for a value that takes more than one line."""
+    for name, value in values.items():
+        if value is not None and not value.isprintable():
+            raise ConfigError("{name} must be one line of printable characters.", name=name)
+    left = dict(values)
+    parts: list[str] = []
     for line in parse_stream(StringIO(text)):
         original, name = line.original.string, (line.key or "").upper()
-        if line.error:
-            words = "{path} line {number}: not of the form NAME=value. Nothing was saved."
-            raise ConfigError(words, path=path, number=str(line.original.line))
-        if name in values:
-            added.pop(name, None)
+        if not line.error and name in values:
             before = original[: len(original) - len(original.lstrip())]  # the parser counts blank lines to the next one
+            left.pop(name, None)
             original = before[: before.rfind("\n") + 1] + _line(name, values[name])
         parts.append(original)
     kept = "".join(parts)
     ending = "" if not kept or kept.endswith("\n") else "\n"
-    return kept + ending + "".join(_line(name, value) for name, value in added.items())
+    added = "".join(_line(name, value) for name, value in left.items())
+    return kept + (ending + added if added else "")
+
+
+def _refuse_broken(text: str, path: Path) -> None:
+    for line in parse_stream(StringIO(text)):
+        if line.error:
+            words = "{path} line {number}: not of the form NAME=value. Nothing was saved."
+            raise ConfigError(words, path=path, number=str(line.original.line))
 
 
 def _line(name: str, value: str | None) -> str:

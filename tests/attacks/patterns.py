@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from re import _constants as codes  # type: ignore[attr-defined]  # re has no public parser
-from re import _parser as parser  # type: ignore[attr-defined]  # re has no public parser
 from types import ModuleType
 from typing import Any
 
+codes: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
+"""re has no public parser."""
 PACKAGES = ("bot", "handlers", "routing", "storage")
 OPTIONAL = {"sentence_transformers", "xllamacpp", "torch", "asyncpg"}
 """Optional packages. Modules that need them are read, not imported."""

@@ -8,16 +8,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 
 import httpx
 from sqlalchemy import Connection, insert
 
 from bot.app import App
+from routing.ports import Clock
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage, Usage
 from routing.types.messages import ChatKey, UserKey
 from routing.types.people import Pairing, Profile
 from routing.types.schedules import Schedule
+from routing.types.tiers import Tier
 from routing.types.usage import CallRecord
 from storage import schema
 from storage.stores import Stores
@@ -42,7 +45,11 @@ PAGES = (
     "/changes",
 )
 NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov")
-MODELS = (("balanced", "openai/gpt-5.1"), ("smart", "anthropic/claude-sonnet-4-5"), ("coding", "openai/gpt-5.2"))
+MODELS: tuple[tuple[Tier, str], ...] = (
+    ("balanced", "openai/gpt-5.1"),
+    ("smart", "anthropic/claude-sonnet-4-5"),
+    ("coding", "openai/gpt-5.2"),
+)
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _DIGEST = re.compile(r'name="(digest_\w+)" value="([^"]+)"')
 
@@ -79,12 +86,12 @@ class AdminPage:
 
 
 @asynccontextmanager
-async def admin_page(on: BotHarness, **clocks: object) -> AsyncIterator[AdminPage]:
+async def admin_page(on: BotHarness, steady: Clock | None = None) -> AsyncIterator[AdminPage]:
     """The bot, with the page on a free port."""
     port = free_port()
     on.env |= {"ADMIN_ADDRESS": f"127.0.0.1:{port}", "ADMIN_TOKEN": TOKEN}
     async with (
-        running(on, **clocks) as app,  # type: ignore[arg-type]  # clocks are optional
+        running(on, steady=steady) as app,
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as http,
     ):
         yield AdminPage(app, http)
@@ -99,7 +106,7 @@ async def populate(stores: Stores, now: float) -> None:
         conversation = (await stores.history.current(ChatKey("telegram", user.user_id))).id
         await stores.ledger.finish([], [], _turn(f"now{number}", conversation, person.id, number))
         await stores.database.write(
-            lambda c, p=person.id, n=number, t=conversation: _history(c, p, n, t, now)  # type: ignore[misc]  # mypy infers no type for defaults
+            partial(_history, person=person.id, number=number, conversation=conversation, now=now)
         )
         if number % 2:
             due = now + 3600 * (number + 1)
@@ -113,8 +120,8 @@ async def populate(stores: Stores, now: float) -> None:
 def _turn(turn_id: str, conversation: int, person: int, number: int) -> TurnRecord:
     tier, model = MODELS[number % len(MODELS)]
     usage = Usage(1_200 + 300 * number, 400, 0, Decimal("0.004") * (number + 1))
-    calls = (CallRecord(tier, model, usage, 2.0 + number),)  # type: ignore[arg-type]  # the table names tiers as text
-    facts = TurnFacts(tier, "default", model, 2.0 + number, first_token_seconds=0.8)  # type: ignore[arg-type]  # the table names tiers as text
+    calls = (CallRecord(tier, model, usage, 2.0 + number),)
+    facts = TurnFacts(tier, "default", model, 2.0 + number, first_token_seconds=0.8)
     answer = (ChatMessage("assistant", "private answer", made_by=model),)
     return TurnRecord(turn_id, conversation, person, "private question", messages=answer, calls=calls, facts=facts)
 

@@ -16,6 +16,7 @@ from bot.admin import env_text
 from bot.admin.edits import File, Saved
 from bot.admin.pages.changes import propose
 from bot.admin.visits import Visit, signed_in
+from bot.ops import env_file
 from bot.ops.web import client
 from routing.catalog.discovery import PROVIDERS, address_of, discover, sendable
 from routing.catalog.provider_models import DiscoveryError
@@ -116,7 +117,7 @@ async def change(visit: Visit) -> Response:
             raise ConfigError(words, name=variable(name))
         else:
             env = (await asyncio.to_thread(visit.site.edits.read, "env")).text or ""
-            texts["env"] = env_text.changed(env, {variable(name): None if remove else key})
+            texts["env"] = env_file.changed(env, {variable(name): None if remove else key})
     if _set(document, name, values):
         texts["config"] = jsonfile.render(document)
     what = "Remove the key of" if remove else "New key for" if key else "Change"

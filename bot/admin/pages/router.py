@@ -11,11 +11,11 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.admin import env_text
 from bot.admin.edits import File, Saved
 from bot.admin.pages.changes import propose
 from bot.admin.visits import Visit, signed_in
 from bot.admin.words import money
+from bot.ops import env_file
 from bot.ops.one_word import ask_one_word
 from handlers.replies.duration import format_duration
 from handlers.replies.footer import PASSED
@@ -101,7 +101,7 @@ async def change(visit: Visit) -> Response:
             raise ConfigError(words, name=variable)
         if variable:
             env = (await asyncio.to_thread(visit.site.edits.read, "env")).text or ""
-            texts["env"] = env_text.changed(env, {variable: ",".join(pool)})
+            texts["env"] = env_file.changed(env, {variable: ",".join(pool)})
         else:
             _section(document, "tiers", tier)["pool"] = pool
             texts["config"] = ""

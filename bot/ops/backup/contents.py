@@ -16,7 +16,7 @@ from routing.errors import system_reason
 RESTORES = ".restore"
 """Where a restore works, and keeps what was there, if it can't do that beside the workspace."""
 LEFT_OUT = frozenset(
-    {"backups", "cache", "tierbot.lock", JOURNAL, RESTORES}
+    {"backups", "cache", "edits", "tierbot.lock", JOURNAL, RESTORES}
     | {"terminal/backups", "terminal/cache", "terminal/tierbot.lock"}
 )
 """Not in a backup. A restore leaves these of the workspace as they are."""

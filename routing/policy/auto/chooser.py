@@ -29,9 +29,7 @@ MIN_SCORE_AFTER_SMART = 0.8
 MIN_SCORE_ABOUT_TEXT = 3.0
 """Minimum score of a message about a given text."""
 
-OVERRIDE_PROBABILITY = 0.8
-"""Probability from which the classifier overrides the phrases; measured by `benchmarks.auto_tier`."""
-RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.35, 0.25
+RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.25, 0.15
 """Minimum probability of the conversation's topic in a short message that only hints at it."""
 _MATHEMATICAL_IDEAS: tuple[Idea, ...] = ("prove", "show")
 _NEXT_TIER: Mapping[Tier, Tier] = {"balanced": "smart", "smart": "deep", "coding": "deep", "deep": "deep"}
@@ -89,7 +87,7 @@ class Chooser:
             return _choose_for_text(score(head, hits, material=message.raw))
         scores = score(message, hits)
         classifier = None if _mentions_thinking(hits) else self.classifier
-        scored = ScoredMessage(message, hits, scores, classifier.predict(message, scores) if classifier else None)
+        scored = ScoredMessage(message, hits, scores, classifier.predict(message, hits, scores) if classifier else None)
         return _choose(scored, previous, had_code, pictures)
 
 
@@ -123,9 +121,7 @@ def _choose_alone(scored: ScoredMessage, had_code: bool) -> Choice:
     tier, signals = _choose_by_score(scores)
     prediction = scored.prediction
     if prediction is not None and prediction.tier != tier and scores.shown < features.CERTAIN:
-        found = tier != DEFAULT_TIER or scores.brief
-        if not found or prediction.probabilities[prediction.tier] >= OVERRIDE_PROBABILITY:
-            tier, signals = prediction.tier, _PREDICTION_SIGNALS[prediction.tier]
+        tier, signals = prediction.tier, _PREDICTION_SIGNALS[prediction.tier]
     hinted = scores.code > 0 or (
         prediction is not None and prediction.probabilities["coding"] >= AFTER_CODE_PROBABILITY
     )
@@ -196,10 +192,14 @@ def _is_related(scored: ScoredMessage, previous: tuple[Tier, ...]) -> bool:
     message, hits, scores = scored.message, scored.hits, scored.scores
     if message.units > MAX_FOLLOW_UP_WORDS or not previous:
         return False
+    prediction = scored.prediction
+    hard = prediction.probabilities["smart"] if prediction else 0.0
     if previous[-1] == "deep":
-        return "mathematics" in scores.signals or any(hits.get(idea) for idea in _MATHEMATICAL_IDEAS)
-    likely = scored.prediction is not None and scored.prediction.probabilities["smart"] >= RELATED_PROBABILITY
-    return previous[-1] == "smart" and (scores.smart >= MIN_SCORE_AFTER_SMART or likely)
+        mathematical = "mathematics" in scores.signals or any(hits.get(idea) for idea in _MATHEMATICAL_IDEAS)
+        if mathematical or prediction is None or prediction.tier == "smart":
+            return mathematical
+        return hard + prediction.probabilities["deep"] >= RELATED_PROBABILITY
+    return previous[-1] == "smart" and (scores.smart >= MIN_SCORE_AFTER_SMART or hard >= RELATED_PROBABILITY)
 
 
 def _choose_in_context(

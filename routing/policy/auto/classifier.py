@@ -9,25 +9,31 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import exp, log1p, sqrt
+from math import exp, log1p
 from pathlib import Path
 from typing import Self
 from zlib import crc32, decompress
 
 from routing.policy.auto import features
+from routing.policy.auto.phrases import IDEAS, Hits
 from routing.policy.auto.preprocessing import PreparedMessage, runs
-from routing.policy.auto.scoring import Scores
-from routing.types.tiers import TIERS, Tier
+from routing.policy.auto.scoring import Scores, count
+from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 FILE = Path(__file__).with_name("classifier.json")
-BUCKETS = 1 << 14
+BUCKETS = 1 << 16
 FIRST_WORDS, LAST_WORDS, CHARACTERS = 40, 12, 120
 """Limits of what is read; more text doesn't improve the result."""
 PREFIX_LENGTHS = (4, 6)
 """Lengths of prefixes, in letters, for words with many endings."""
 NGRAM_LENGTH = 4
-DENSE_FEATURES = 16
+LENGTH_EXPONENT = 0.3
+"""A message of n buckets counts n ** -0.3 of each: more than their mean, so that a long message has more evidence."""
+MAX_PHRASES = 2
+"""Maximum number of phrases of one idea that count."""
+DENSE_FEATURES = 16 + len(IDEAS)
+RAISED_TIERS = tuple(tier for tier in TIERS if tier != DEFAULT_TIER)
+"""The tiers that words have weights for: how much more likely each is than the default tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +48,13 @@ class Prediction:
 
 
 class LinearClassifier:
-    """A linear classifier; its weights take 0.1 MB."""
+    """A linear classifier; its weights take 0.2 MB."""
 
     def __init__(self, words: bytes, scale: Sequence[float], dense_features: Sequence[Sequence[float]]) -> None:
-        """`words` holds one signed byte per bucket and tier, to be multiplied by `scale`; `dense_features` one row per
-        feature. Raises ValueError for weights of another shape."""
-        if len(words) != BUCKETS * len(TIERS) or [len(row) for row in dense_features] != [len(TIERS)] * DENSE_FEATURES:
+        """`words` holds one signed byte per bucket and raised tier, to be multiplied by `scale`; `dense_features` one
+        row per feature, of a weight per tier. Raises ValueError for weights of another shape."""
+        shape = [len(row) for row in dense_features]
+        if len(words) != BUCKETS * len(RAISED_TIERS) or shape != [len(TIERS)] * DENSE_FEATURES:
             raise ValueError("made for another form; run python -m benchmarks.training.auto_tier")
         self._words = memoryview(words).cast("b")
         self._scale = tuple(scale)
@@ -59,17 +66,16 @@ class LinearClassifier:
         kept = json.loads(file.read_text("ascii"))
         return cls(decompress(b64decode(kept["words"])), kept["scale"], kept["traits"])
 
-    def predict(self, message: PreparedMessage, phrase_scores: Scores) -> Prediction:
+    def predict(self, message: PreparedMessage, hits: Hits, phrase_scores: Scores) -> Prediction:
         """Takes 0.05 ms for a short message and at most 0.3 ms."""
-        found = [bucket * len(TIERS) for bucket in buckets(message)]
+        found = [bucket * len(RAISED_TIERS) for bucket in buckets(message)]
         scores = [0.0] * len(TIERS)
         if found:
             weights = self._words
-            norm = 1 / sqrt(len(found))
-            scores = [
-                sum([weights[at + tier] for at in found]) * scale * norm for tier, scale in enumerate(self._scale)
-            ]
-        for value, row in zip(dense_features(message, phrase_scores), self._dense, strict=True):
+            norm = len(found) ** -LENGTH_EXPONENT
+            for at, (tier, scale) in enumerate(zip(RAISED_TIERS, self._scale, strict=True)):
+                scores[TIERS.index(tier)] = sum([weights[bucket + at] for bucket in found]) * scale * norm
+        for value, row in zip(dense_features(message, hits, phrase_scores), self._dense, strict=True):
             if value:
                 scores = [score + value * each for score, each in zip(scores, row, strict=True)]
         most = max(scores)
@@ -90,8 +96,6 @@ def _ngrams(message: PreparedMessage) -> Iterator[str]:
         yield word
         if not word.isdecimal():
             yield from _subwords(word)
-    for first, second in pairwise(words):
-        yield f"{first} {second}"
     for run in runs(message.text[:CHARACTERS]):
         yield from _character_ngrams(run)
 
@@ -112,8 +116,8 @@ def _subwords(word: str) -> Iterator[str]:
             yield f"~{word[start : start + NGRAM_LENGTH]}"
 
 
-def dense_features(message: PreparedMessage, scores: Scores) -> tuple[float, ...]:
-    """Language-independent features: a constant, length, questions and the phrase scores."""
+def dense_features(message: PreparedMessage, hits: Hits, scores: Scores) -> tuple[float, ...]:
+    """Language-independent features: a constant, length, questions, the phrase scores and the phrases of each idea."""
     raw = message.raw
     length = log1p(message.units)
     return (
@@ -133,4 +137,5 @@ def dense_features(message: PreparedMessage, scores: Scores) -> tuple[float, ...
         float(scores.proof),
         float(scores.research),
         min(2, features.formula_kinds(raw)) / 2,
+        *(min(MAX_PHRASES, count(hits[idea])) if idea in hits else 0.0 for idea in IDEAS),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 
@@ -23,11 +25,11 @@ async def test_a_bot_that_starts_is_alive_but_not_ready(served: Served) -> None:
 
 async def test_a_silent_platform_makes_the_bot_unhealthy(served: Served) -> None:
     messaging = served.services.messaging
-    messaging.platforms["fake"] = silent = platform(messaging.steady() - STUCK_SECONDS - 1)
+    messaging.platforms["fake"] = silent = platform(messaging.steady() - STUCK_SECONDS - 3600)
     try:
         answer = await served.http.get("/healthz")
         assert answer.status_code == 503
-        assert answer.json()["reasons"] == ["fake has made no progress for 151 s."]
+        assert re.fullmatch(r"fake has made no progress for 37[5-9]\d s\.", *answer.json()["reasons"])
         silent.progress.last_step = messaging.steady()
         assert (await served.http.get("/healthz")).status_code == 200
     finally:

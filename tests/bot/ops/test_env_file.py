@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from dotenv import dotenv_values
 
-from bot.ops.env_file import update
+from bot.ops.env_file import changed, update
 from bot.settings import load
 from routing.errors import ConfigError
 
@@ -80,3 +82,15 @@ def test_a_broken_file_is_named_and_left_alone(env: Path, content: bytes, words:
 def test_a_folder_that_cannot_be_written_is_named(env: Path) -> None:
     with pytest.raises(ConfigError, match=r"can't be changed: Not a directory\. Nothing was saved"):
         update(env / "sub" / ".env", {"A": "1"})
+
+
+def test_a_variable_changes_and_everything_else_stays() -> None:
+    text = "# first\nA=1 # note\n\nexport B='two\nlines'\nBROKEN LINE\nA=again"
+    assert changed(text, {"A": "it's \\ here", "NEW": "x"}) == (
+        "# first\nA='it\\'s \\\\ here'\n\nexport B='two\nlines'\nBROKEN LINE\nA='it\\'s \\\\ here'\nNEW=x\n"
+    )
+    assert dotenv_values(stream=StringIO(changed(text, {"A": "it's \\ here"})))["A"] == "it's \\ here"
+    assert changed("A=1\nB=2\n", {"A": None}) == "B=2\n"
+    assert changed("", {"A": "1"}) == "A=1\n"
+    with pytest.raises(ConfigError, match="one line"):
+        changed("", {"A": "x\nEVIL=1"})

@@ -67,7 +67,7 @@ class Kept(FakeSpendingStore):
 
     async def by_person(self, since: float = 0.0, limit: int | None = None) -> tuple[PersonSpending, ...]:
         self.questions.append(("people", NOON - since, None))
-        return self.people
+        return self.people[:limit]
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
         return self.tiers

@@ -62,6 +62,7 @@ def filled(in_memory: Path, filled_database: bytes) -> Workspace:
         "models/weights.gguf": "large",
         "models/voices/voice.onnx": "large",
         "cache/tools.index": "cached",
+        "edits/1.json": "an older key",
         "backups/old.tar.gz": "old",
     }
     for name, content in files.items():
@@ -76,7 +77,7 @@ def filled(in_memory: Path, filled_database: bytes) -> Workspace:
     return workspace
 
 
-LEFT = ("backups", "cache", "models/weights.gguf", "models/voices", "tierbot.lock")
+LEFT = ("backups", "cache", "edits", "models/weights.gguf", "models/voices", "tierbot.lock")
 
 
 def tree(root: Path) -> dict[str, object]:

@@ -17,11 +17,12 @@ from routing.policy.auto.classifier import (
     DENSE_FEATURES,
     FIRST_WORDS,
     LAST_WORDS,
+    RAISED_TIERS,
     LinearClassifier,
     buckets,
     dense_features,
 )
-from routing.policy.auto.phrases import Phrases
+from routing.policy.auto.phrases import IDEAS, Phrases
 from routing.policy.auto.preprocessing import preprocess
 from routing.policy.auto.scoring import score
 from routing.types.tiers import TIERS, Tier
@@ -31,16 +32,19 @@ BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 def classifier_for(word: str, tier: Tier, base: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
     """A classifier that finds a tier in one word, and has the odds `base` for everything."""
-    words = bytearray(BUCKETS * len(TIERS))
+    words = bytearray(BUCKETS * len(RAISED_TIERS))
     for bucket in buckets(preprocess(word)):
-        words[bucket * len(TIERS) + TIERS.index(tier)] = 100
+        words[bucket * len(RAISED_TIERS) + RAISED_TIERS.index(tier)] = 100
     nothing = [[0.0] * len(TIERS)] * (DENSE_FEATURES - 1)
-    return LinearClassifier(bytes(words), [1.0] * len(TIERS), [[base.get(each, 0.0) for each in TIERS], *nothing])
+    return LinearClassifier(
+        bytes(words), [1.0] * len(RAISED_TIERS), [[base.get(each, 0.0) for each in TIERS], *nothing]
+    )
 
 
 def dense_features_of(text: str) -> tuple[float, ...]:
     message = preprocess(text)
-    return dense_features(message, score(message, default_chooser().phrases.find(message)))
+    hits = default_chooser().phrases.find(message)
+    return dense_features(message, hits, score(message, hits))
 
 
 @pytest.mark.parametrize(
@@ -93,11 +97,33 @@ def test_the_classifier_decides_if_nothing_is_certain(tier: Tier) -> None:
     assert chooser.choose("ein Omelett bitte").tier == "balanced"
 
 
-@pytest.mark.parametrize(("heard", "tier"), [(1.0, "coding"), (4.0, "smart")])
-def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: Tier) -> None:
-    chooser = Chooser(default_chooser().phrases, classifier_for("none", "coding", {"smart": heard}))
-    assert chooser.choose("why does my Python function raise an exception?").tier == tier
+def test_the_classifier_overrides_phrases_that_it_weighs_itself() -> None:
+    chooser = Chooser(default_chooser().phrases, classifier_for("none", "coding", {"smart": 1.0}))
+    assert chooser.choose("why does my Python function raise an exception?").tier == "smart"
     assert chooser.choose("name a colour").tier == "smart"
+
+
+def test_phrases_are_features_in_every_language() -> None:
+    idea = 16 + IDEAS.index("prove")
+    assert dense_features_of("prove it")[idea] == dense_features_of("доказательство")[idea] == 1.0
+    assert dense_features_of("a nice day")[idea] == 0.0
+
+
+def test_a_word_counts_less_among_many() -> None:
+    """But more than its share, so that many such words add up."""
+    likely = [probability_of("zweispurig", text) for text in ("zweispurig", "zweispurig und laut", "und laut")]
+    assert likely[0] > likely[1] > likely[2] == pytest.approx(0.25)
+
+
+def probability_of(word: str, text: str) -> float:
+    """The probability of smart if only the word speaks for it, a little."""
+    words = bytearray(BUCKETS * len(RAISED_TIERS))
+    for bucket in buckets(preprocess(word)):
+        words[bucket * len(RAISED_TIERS)] = 1
+    nothing = [[0.0] * len(TIERS)] * DENSE_FEATURES
+    message = preprocess(text)
+    classifier = LinearClassifier(bytes(words), [0.1] * len(RAISED_TIERS), nothing)
+    return classifier.predict(message, {}, score(message, {})).probabilities[RAISED_TIERS[0]]
 
 
 def test_the_reason_is_readable() -> None:
@@ -132,7 +158,7 @@ def test_shares_are_likelihoods() -> None:
     message = preprocess("My landlord keeps the deposit, what can I do?")
     classifier = default_chooser().classifier
     assert classifier is not None
-    prediction = classifier.predict(message, score(message, {}))
+    prediction = classifier.predict(message, {}, score(message, {}))
     assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
     assert prediction.tier == max(prediction.probabilities, key=lambda tier: prediction.probabilities[tier])
 
