@@ -102,6 +102,13 @@ async def test_what_no_call_could_use_is_refused(admin: AdminPage) -> None:
     assert (refused.status_code, "invalid characters: paste it again" in words(refused)) == (422, True)
 
 
+async def test_a_broken_catalogue_is_named(on: BotHarness, admin: AdminPage) -> None:
+    (on.workspace / "models" / "models.json").write_text('{"models": []}')
+    for response in (await admin.http.get("/catalogue"), await admin.post("/catalogue/entry", id="a/b")):
+        assert response.status_code == 422
+        assert "models.json line 1: models must be an object" in words(response)
+
+
 async def test_the_words_about_a_wrong_number_name_its_field(admin: AdminPage) -> None:
     for text in ("much", "nan", "inf", "-1e400"):
         router = {"defaultTier": "", "temperature": text, "routingModel": "openai/gpt-5.2"}
