@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import secrets
@@ -13,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, Field
 
 from bot.admin.diffs import FileDiff, file_diff
 from bot.settings import Environment, EnvironmentFault, load
@@ -88,6 +89,22 @@ class Edit:
     summary: str
     files: tuple[str, ...]
     undoable: bool
+
+
+class _KeptFile(BaseModel):
+    """What an edit replaced (None: no file), and the digest of what it wrote."""
+
+    file: File
+    before: str | None
+    after: str
+
+
+class _Kept(BaseModel):
+    """A file of the undo log."""
+
+    at: float = Field(ge=0, le=1e11)
+    summary: str
+    files: list[_KeptFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,26 +205,22 @@ class Edits:
         now = {file: self.read(file).digest for file in FILES}
         found = []
         for path in self._kept():
-            try:
-                row = json.loads(path.read_text(encoding="utf-8"))
-                files = {each["file"]: each["after"] for each in row["files"]}
-                undoable = all(now.get(file) == digest for file, digest in files.items())
-                names = tuple(self.name(file) for file in files)
-                found.append(Edit(path.stem, row["at"], row["summary"], names, undoable))
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
+            if (kept := _read(path)) is not None:
+                undoable = all(now[each.file] == each.after for each in kept.files)
+                names = tuple(self.name(each.file) for each in kept.files)
+                found.append(Edit(path.stem, kept.at, kept.summary, names, undoable))
         return tuple(found)
 
     def undo(self, edit_id: str) -> Proposal | None:
         """A proposal that takes an edit back; None if there is no such edit. Raises Conflict if one of its files
         changed since."""
         path = next((each for each in self._kept() if each.stem == edit_id), None)
-        if path is None:
+        kept = _read(path) if path is not None else None
+        if kept is None:
             return None
-        row = json.loads(path.read_text(encoding="utf-8"))
-        texts = {each["file"]: each["before"] for each in row["files"]}
-        digests = {each["file"]: each["after"] for each in row["files"]}
-        return self.propose(f"Undo: {row['summary']}".replace("Undo: Undo: ", ""), texts, digests, "/changes")
+        texts = {each.file: each.before for each in kept.files}
+        digests = {each.file: each.after for each in kept.files}
+        return self.propose(f"Undo: {kept.summary}".replace("Undo: Undo: ", ""), texts, digests, "/changes")
 
     def _check_digests(self, found: Mapping[File, Snapshot], digests: Mapping[File, str]) -> None:
         changed = [file for file, now in found.items() if digests.get(file) != now.digest]
@@ -248,12 +261,12 @@ class Edits:
 
     def _remember(self, proposal: Proposal) -> None:
         files = [
-            {"file": each.file, "before": each.before.text, "after": each.after.digest} for each in proposal.changes
+            _KeptFile(file=each.file, before=each.before.text, after=each.after.digest) for each in proposal.changes
         ]
         self._folder.mkdir(mode=0o700, exist_ok=True)
         number = max((int(each.stem) for each in self._kept()), default=0) + 1
-        row = {"at": self._clock(), "summary": proposal.summary, "files": files}
-        _write(self._folder / f"{number:06d}.json", json.dumps(row, ensure_ascii=False))
+        kept = _Kept(at=self._clock(), summary=proposal.summary, files=files)
+        _write(self._folder / f"{number:06d}.json", kept.model_dump_json())
         for old in self._kept()[MAX_UNDO:]:
             old.unlink(missing_ok=True)
 
@@ -262,6 +275,14 @@ class Edits:
         if not self._folder.is_dir():
             return []
         return sorted((each for each in self._folder.glob("*.json") if each.stem.isdecimal()), reverse=True)
+
+
+def _read(path: Path) -> _Kept | None:
+    """An edit of the undo log; None if its file is damaged."""
+    try:
+        return _Kept.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _write(path: Path, text: str | None) -> None:

@@ -19,7 +19,7 @@ OLD_SECONDS = 3600.0
 """An unfinished file of this age belongs to a process that was killed."""
 _UNFINISHED = re.compile(
     r"tierbot-.+\.db\.part|\.(models|runtime-config|discovered)\.json\.(new|[a-z0-9_]{8})"
-    r"|\.(admin\.token|secrets\.key)\.[a-z0-9_]{8}"
+    r"|\.(admin\.token|secrets\.key|\.env|\d{6}\.json)\.[a-z0-9_]{8}"
 )
 
 
@@ -60,7 +60,7 @@ def _permissions(workspace: Workspace) -> Iterator[Fix]:
 
 def _unfinished(workspace: Workspace) -> Iterator[Fix]:
     """Files that a killed process has not finished writing."""
-    for folder in workspace.folders():
+    for folder in (*workspace.folders(), workspace.edits):
         for path in sorted(folder.glob("*")):
             if _UNFINISHED.fullmatch(path.name) and path.is_file() and time.time() - path.stat().st_mtime > OLD_SECONDS:
                 yield from _try("unfinished files", f"removed {path}, which was never completed", path.unlink)

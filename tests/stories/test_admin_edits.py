@@ -93,24 +93,28 @@ async def test_a_provider_needs_a_plain_name(admin: AdminPage) -> None:
             assert (await admin.post(path, name=name, key=NEW_KEY)).status_code == 422, name
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "ftp://x", "http://me:secret@host/", "x y"])
-async def test_an_address_that_no_call_could_use_is_refused(admin: AdminPage, address: str) -> None:
-    refused = await admin.form("/providers", "/providers", name="groq", key="", baseUrl=address)
-    assert refused.status_code == 422
-    assert "must be an http:// or https:// address" in words(refused)
-
-
-async def test_a_key_that_no_header_can_carry_is_refused(admin: AdminPage) -> None:
+async def test_what_no_call_could_use_is_refused(admin: AdminPage) -> None:
+    for address in ("javascript:alert(1)", "ftp://x", "http://me:secret@host/", "x y"):
+        refused = await admin.form("/providers", "/providers", name="groq", key="", baseUrl=address)
+        assert refused.status_code == 422
+        assert "must be an http:// or https:// address" in words(refused), address
     refused = await admin.form("/providers", "/providers", name="groq", key="ключ-0123456789")
     assert (refused.status_code, "invalid characters: paste it again" in words(refused)) == (422, True)
 
 
-@pytest.mark.parametrize("text", ["much", "nan", "inf", "-1e400"])
-async def test_the_words_about_a_wrong_number_name_its_field(admin: AdminPage, text: str) -> None:
-    router = {"defaultTier": "", "temperature": text, "routingModel": "openai/gpt-5.2"}
-    assert "The temperature is a number." in words(await admin.form("/router", "/router/general", **router))
-    refused = await admin.form("/providers", "/providers", name="groq", key="", timeout=text)
-    assert "The time limit is a number of seconds." in words(refused)
+async def test_a_broken_catalogue_is_named(on: BotHarness, admin: AdminPage) -> None:
+    (on.workspace / "models" / "models.json").write_text('{"models": []}')
+    for response in (await admin.http.get("/catalogue"), await admin.post("/catalogue/entry", id="a/b")):
+        assert response.status_code == 422
+        assert "models.json line 1: models must be an object" in words(response)
+
+
+async def test_the_words_about_a_wrong_number_name_its_field(admin: AdminPage) -> None:
+    for text in ("much", "nan", "inf", "-1e400"):
+        router = {"defaultTier": "", "temperature": text, "routingModel": "openai/gpt-5.2"}
+        assert "The temperature is a number." in words(await admin.form("/router", "/router/general", **router))
+        refused = await admin.form("/providers", "/providers", name="groq", key="", timeout=text)
+        assert "The time limit is a number of seconds." in words(refused)
 
 
 async def test_a_saved_change_is_used_without_a_restart(admin: AdminPage) -> None:

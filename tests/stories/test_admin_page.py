@@ -142,6 +142,19 @@ async def test_roles_and_limits_of_a_person(on: BotHarness, admin: AdminPage) ->
     assert "$2.50 / –" in words((await admin.http.get("/people")).text)
 
 
+async def test_an_owner_of_the_configuration_stays_one(on: BotHarness) -> None:
+    """The next message would make them an owner again."""
+    on.env["BOT_OWNERS"] = "telegram:1001"
+    async with admin_page(on) as admin:
+        await admin.sign_in()
+        people = admin.app.messaging.stores.people
+        await people.admit(UserKey("telegram", "55"), "Bob", "owner", "t")
+        refused = await admin.post("/people/1/role", role="blocked")
+        assert refused.status_code == 422
+        assert "Remove telegram:1001 from BOT_OWNERS" in words(refused.text)
+        assert UserKey("telegram", "1001") in await people.owners()
+
+
 async def test_the_log_has_no_secrets(admin: AdminPage, on: BotHarness) -> None:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level

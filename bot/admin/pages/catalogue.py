@@ -82,7 +82,8 @@ async def change(visit: Visit) -> Response:
     name = visit.field("id")
     if not _is_entry(name):
         raise ConfigError("A model's name looks like provider/model. Nothing was changed.")
-    document = await asyncio.to_thread(visit.site.edits.document, "catalogue")
+    edits = visit.site.edits
+    _, document = await asyncio.to_thread(lambda: (edits.saved(), edits.document("catalogue")))
     models = document.setdefault("models", {})
     before = models.get(name)
     page = f"/catalogue?q={name.partition('/')[2] or name}"

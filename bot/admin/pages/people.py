@@ -89,6 +89,10 @@ async def set_role(visit: Visit) -> Response:
     changes = _changes(visit)
     if found.person.role == "owner" and role != "owner":
         await changes.check_last_owner(found.person)
+        configured = visit.site.services.environment.settings.owners
+        named = next((each for each in found.accounts if each in configured), None)
+        if named is not None:  # their next message would make them an owner again
+            raise Refused("Remove {user} from BOT_OWNERS first, and restart. Nothing was changed.", user=named)
     await changes.give(found.accounts[0], found.person.name, role, ACTOR)
     return visit.redirect(f"/people/{found.person.id}", DONE[role].format(name=person_name(found)))
 

@@ -150,3 +150,22 @@ def test_the_bundled_catalogue_is_the_start(workspace: Workspace, edits: Edits) 
 
 def test_nothing_is_proposed_if_nothing_changes(edits: Edits) -> None:
     assert edits.propose("Nothing", {"env": ENV}, {"env": edits.read("env").digest}) is None
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "{",
+        "[]",
+        '{"at": 1}',
+        '{"at": "x", "summary": "x", "files": []}',
+        '{"at": 1e300, "summary": "x", "files": []}',
+        '{"at": 1, "summary": "x", "files": [{"file": "../../etc/passwd", "before": "x", "after": "y"}]}',
+    ],
+)
+def test_a_damaged_undo_file_is_left_out(workspace: Workspace, edits: Edits, kept: str) -> None:
+    edits.save(proposed(edits, ENV.replace("INFO", "DEBUG")))
+    (workspace.edits / "000002.json").write_text(kept)
+    assert [each.id for each in edits.log()] == ["000001"]
+    assert edits.undo("000002") is None
+    assert edits.undo("000001") is not None

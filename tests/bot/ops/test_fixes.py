@@ -62,14 +62,19 @@ def test_missing_folders_are_created(workspace: Workspace) -> None:
 
 
 def test_only_old_unfinished_files_of_ours_are_removed(workspace: Workspace) -> None:
+    workspace.edits.mkdir()
     gone = [
         old(workspace.backups / "tierbot-0042-20260101-000000.db.part"),
         old(workspace.config_file.parent / ".runtime-config.json.ab12_xyz"),
         old(workspace.root / ".secrets.key.abcdefgh"),
         old(workspace.models / ".models.json.new"),
+        old(workspace.root / "..env.ab12_xyz"),
+        old(workspace.edits / ".000007.json.ab12_xyz"),
     ]
     kept = [
         old(workspace.root / ".env.old"),
+        old(workspace.root / ".env.template"),
+        old(workspace.edits / "000007.json"),
         old(workspace.root / "secrets.key"),
         old(workspace.backups / "tierbot-0042-20260101-000000.db"),
         old(workspace.models / "mine.gguf.part"),
