@@ -88,6 +88,7 @@ async def test_a_version_that_does_not_get_healthy_is_taken_back(on: BotHarness,
     assert [path.name for path in project.clone.glob(".venv.*")] == [".venv.update.lock"]
 
 
+@pytest.mark.slow
 async def test_packages_that_do_not_install_are_taken_back(on: BotHarness, project: Project) -> None:
     before = project.commit
     (project.work / "requirements.lock").write_text("nosuch @ file:///nosuch.whl --hash=sha256:00\n", encoding="utf-8")
@@ -135,6 +136,7 @@ async def test_an_update_that_is_killed_is_undone_by_the_next(on: BotHarness, pr
     assert await answers(on, "after")
 
 
+@pytest.mark.slow
 async def test_packages_that_are_half_replaced_are_taken_back(on: BotHarness, project: Project) -> None:
     project.publish("0.2.0")
     await project.killed("update", when="Installing")
@@ -148,6 +150,7 @@ async def test_packages_that_are_half_replaced_are_taken_back(on: BotHarness, pr
     assert await answers(on, "after")
 
 
+@pytest.mark.slow
 async def test_a_bot_that_was_never_started_is_updated(on: BotHarness, project: Project) -> None:
     assert (await project.tierbot("service", "uninstall", "--user"))[0] == 0
     for path in sorted(project.workspace.glob("tierbot.db*")):
