@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import secrets
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from pydantic import BaseModel, Field
 from bot.admin.diffs import FileDiff, file_diff
 from bot.settings import Environment, EnvironmentFault, load
 from bot.workspace import Workspace
+from routing.atomic_file import write_text
 from routing.bounded import Bounded
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
@@ -286,18 +285,8 @@ def _read(path: Path) -> _Kept | None:
 
 
 def _write(path: Path, text: str | None) -> None:
-    """Replace or delete a file atomically, with mode 0600, also through a symbolic link."""
-    target = path.resolve()
+    """Replace or delete a file."""
     if text is None:
-        target.unlink(missing_ok=True)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    finally:
-        Path(name).unlink(missing_ok=True)
+        path.resolve().unlink(missing_ok=True)
+    else:
+        write_text(path, text, 0o600)

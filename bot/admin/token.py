@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hmac
 import logging
-import os
 import secrets
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from bot.settings import MIN_TOKEN_CHARACTERS
 from bot.workspace import Workspace
+from routing.atomic_file import write_text
 from routing.errors import system_reason
 
 log = logging.getLogger("bot.admin")
@@ -37,10 +36,7 @@ def _stored(path: Path) -> str:
             return token
     token = secrets.token_urlsafe(32)
     try:
-        handle, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{token}\n")
-        os.replace(new, path)
+        write_text(path, f"{token}\n", 0o600)
     except OSError as error:
         log.warning("%s can't be written (%s), so nobody knows the token. Set ADMIN_TOKEN.", path, system_reason(error))
     return token

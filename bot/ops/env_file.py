@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from dotenv.parser import parse_stream
 
-from routing.config.jsonfile import keep_owner
+from routing.atomic_file import write_text
 from routing.errors import ConfigError, file_reason
 
 _PLAIN = re.compile(r"[\w.,:;/@%+=~-]*", re.ASCII)
@@ -30,15 +28,7 @@ def update(path: Path, values: Mapping[str, str | None]) -> None:
         text = target.read_text(encoding="utf-8") if target.exists() else ""
         _refuse_broken(text, path)
         text = changed(text, values)
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as folder:
-            new = Path(folder, target.name)
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            keep_owner(new, target)
-            new.replace(target)
+        write_text(target, text, 0o600)
     except (OSError, UnicodeDecodeError) as error:
         reason = file_reason(error)
         raise ConfigError("{path} can't be changed: {reason}. Nothing was saved.", path=path, reason=reason) from None

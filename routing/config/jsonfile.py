@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
-import tempfile
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -14,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from routing.atomic_file import write_text
 from routing.config.kinds import FLAG, TEXT, TOKENS, WHOLE, Kind, T, settings
 from routing.errors import ConfigError, FileFault, Reason, system_reason
 
@@ -184,21 +183,8 @@ def explained(error: json.JSONDecodeError) -> Reason:
 
 
 def write(path: Path, document: Mapping[str, object]) -> None:
-    """Replace the file atomically, also in case of a power failure."""
-    target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(render(document))
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(name, target.stat().st_mode & 0o777)
-        keep_owner(Path(name), target)
-        os.replace(name, target)
-    finally:  # leave no partial file
-        Path(name).unlink(missing_ok=True)
+    """Replace the file, see `routing.atomic_file`."""
+    write_text(path, render(document))
 
 
 def render(document: Mapping[str, object]) -> str:
@@ -253,11 +239,3 @@ def _locate(text: str, origin: str) -> dict[Keys, int]:
                 path.append("" if key_next else 0)
                 keys.append(set() if key_next else None)
     return lines
-
-
-def keep_owner(new: Path, target: Path) -> None:
-    """Give a file that will replace `target` to the owner of `target`, or else of its folder, if root writes it: the
-    bot's user must be able to read it."""
-    if not os.geteuid():
-        status = (target if target.exists() else target.parent).stat()
-        os.chown(new, status.st_uid, status.st_gid)
