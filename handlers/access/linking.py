@@ -109,9 +109,13 @@ class Linking:
         notices = self._notices.to(words, _without(accounts, by), person.language, user=user, by=by)
         self._notices.send(await self._links.unlink(person.id, user, str(by), notices))
 
+    async def accounts(self, person: Person) -> list[UserKey]:
+        """All accounts of a person."""
+        return [account.user for account in await self._links.accounts(person.id)]
+
     async def names(self, person: Person) -> str:
         """A person's accounts as one line of Markdown."""
-        return ", ".join(f"`{account.user}`" for account in await self._links.accounts(person.id))
+        return ", ".join(f"`{user}`" for user in await self.accounts(person))
 
     async def end_turns(self, person_id: int) -> None:
         """Stops the turns of all accounts of a person and waits until they are over."""

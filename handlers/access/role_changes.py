@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handlers.access.approvals import Approvals
 from handlers.access.linking import Linking
+from handlers.access.roles import Access
 from routing.errors import Refused
 from routing.ports import PeopleStore
 from routing.types.messages import UserKey
@@ -13,8 +14,9 @@ from routing.types.people import ROLES, Person, Role
 class RoleChanges:
     """Who may change whose role is checked before."""
 
-    def __init__(self, people: PeopleStore, linking: Linking, approvals: Approvals) -> None:
+    def __init__(self, people: PeopleStore, access: Access, linking: Linking, approvals: Approvals) -> None:
         self._people = people
+        self._access = access
         self._linking = linking
         self._approvals = approvals
 
@@ -24,10 +26,19 @@ class RoleChanges:
         if user.is_chat and role not in ("guest", "blocked"):
             raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
         known = await self._people.find(user)
+        if role != "owner":
+            await self._check_configured(user, known)
         await self._people.admit(user, known.name if known else name, role, actor)
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
             await self._linking.end_turns(known.id)  # running turns must not keep the lost permissions
         await self._approvals.answer_admitted()
+
+    async def _check_configured(self, user: UserKey, known: Person | None) -> None:
+        """Raises Refused for an owner of BOT_OWNERS, whose next message would make them an owner again."""
+        accounts = [user, *(await self._linking.accounts(known) if known else ())]
+        configured = next((each for each in accounts if each in self._access.configured_owners), None)
+        if configured is not None:
+            raise Refused("Remove {user} from BOT_OWNERS first, and restart. Nothing was changed.", user=configured)
 
     async def check_last_owner(self, person: Person) -> None:
         """Raises Refused for the only owner, because no one else could admit people."""

@@ -97,7 +97,7 @@ class Access:
         clock: Clock,
     ) -> None:
         self.mode = mode
-        self._owners = frozenset(owner for owner in owners if not owner.is_chat)
+        self.configured_owners = frozenset(owner for owner in owners if not owner.is_chat)
         self._people = people
         self._chats = chats
         self._state = state
@@ -112,7 +112,7 @@ class Access:
         """Registers the configured owners, so that they hear of strangers before their first message, and limits the
         validity of stored codes to `CODE_SECONDS`."""
         await self._people.shorten(CODE_SECONDS)
-        for user in self._owners:
+        for user in self.configured_owners:
             if await self._people.find(user) is None:
                 await self._people.admit(user, "", "owner", "configuration")
 
@@ -120,7 +120,7 @@ class Access:
         """Creates a one-time owner code. None if pairing is off, owners are configured, or an owner can already be
         reached on one of `platforms`. The terminal user is an owner too, but can't be told about strangers."""
         met = [user for user in await self._people.owners() if user.platform in platforms]
-        if self.mode != "pairing" or self._owners or met:
+        if self.mode != "pairing" or self.configured_owners or met:
             await self._state.put(OWNER_CODE, None)
             return None
         return await self.new_owner_code()
@@ -146,7 +146,7 @@ class Access:
         profile = Profile(message.user_name, message.username, language)
         if message.by_chat:
             person = _as_guest(person)
-        elif message.user in self._owners and (person is None or person.role != "owner"):
+        elif message.user in self.configured_owners and (person is None or person.role != "owner"):
             person = await self._people.admit_sender(message.user, profile, "owner", "configuration")
         elif person is None and self.mode == "open":
             person = await self._people.admit_sender(message.user, profile, "user", "open access")

@@ -101,7 +101,7 @@ class AccessCommand:
         self._people = people
         self._chats = chats
         self._approvals = approvals
-        self._roles = RoleChanges(people, linking, approvals)
+        self._roles = RoleChanges(people, access, linking, approvals)
         self._notices = notices
         self._personal_data = personal_data
 

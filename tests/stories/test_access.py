@@ -32,6 +32,19 @@ async def test_a_stranger_gets_only_a_code_until_the_owner_approves(on: BotHarne
     assert len(on.ms.calls) == 1
 
 
+async def test_an_owner_of_the_configuration_stays_one(on: BotHarness) -> None:
+    """Their next message would make them an owner again, so a confirmed block would be a lie."""
+    bob = on.tg.user("bob")
+    on.env["BOT_OWNERS"] = f"telegram:{OWNER},{account(bob)}"
+    async with running(on):
+        await ask(on, "hi", user=bob)
+        for change in (f"role {account(bob)} user", f"block {account(bob)}"):
+            refused = await ask(on, f"/access {change}")
+            assert refused.text == f"Remove {account(bob)} from BOT_OWNERS first, and restart. Nothing was changed."
+        assert "Bob" in (await ask(on, "/access list")).text
+        assert "owner" in (await ask(on, "/whoami", user=bob)).text.lower()
+
+
 async def test_the_owner_approves_with_the_button_of_the_notice(on: BotHarness) -> None:
     on.tg.private()  # the owner has opened the chat before
     async with running(on):
