@@ -101,6 +101,7 @@ async def scripted(certificate: Certificate, greeting: bytes, flood: bytes = b""
             while flood:
                 writer.write(flood)
                 await writer.drain()
+                await asyncio.sleep(0)  # otherwise the loop never learns that the client has gone
             await reader.read()
         except (OSError, ssl.SSLError):
             pass
