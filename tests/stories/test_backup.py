@@ -7,13 +7,18 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from bot.ops.backup.backup import make
 from bot.ops.backup.restore import restore
 from bot.settings import load
 from bot.workspace import Workspace
 from tests.polling import until
+from tests.storage.conftest import Server, postgres
 from tests.stories.forked_cli import forked
 from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
+
+__all__ = ["postgres"]
 
 CHATS, QUESTIONS = 20, 2
 PASSPHRASE = "correct horse battery"
@@ -25,8 +30,9 @@ def rows(database: Path, question: str) -> list[tuple[object, ...]]:
 
 
 def whole(database: Path) -> list[str]:
+    """All rows but what the end of the bot writes."""
     with closing(sqlite3.connect(database)) as connection:
-        return list(connection.iterdump())
+        return [line for line in connection.iterdump() if not line.startswith('INSERT INTO "state"')]
 
 
 async def test_backups_under_load_are_consistent_and_the_last_one_is_identical(on: BotHarness) -> None:
@@ -50,15 +56,31 @@ async def test_backups_under_load_are_consistent_and_the_last_one_is_identical(o
     restore(restored := at(folder / "last"), str(last.path))
     assert on.rows("select count(*) from turns") == [(CHATS * QUESTIONS,)]
     assert len(counts) > 1, "nothing was written meanwhile"
-    state = 'INSERT INTO "state"'  # what the end of the bot writes
-    kept, present = whole(restored.root / "tierbot.db"), whole(on.database)
-    assert [line for line in kept if not line.startswith(state)] == [
-        line for line in present if not line.startswith(state)
-    ]
+    assert whole(restored.root / "tierbot.db") == whole(on.database)
 
 
-def at(folder: Path) -> Workspace:
-    return Workspace(load({"WORKSPACE": str(folder)}))
+@pytest.mark.system
+async def test_a_backup_under_load_moves_to_postgres(on: BotHarness, postgres: Server) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    people = [on.tg.user(f"user{number}") for number in range(CHATS)]
+    workspace, folder = Workspace(load(on.environment())), on.workspace.parent
+    async with running(on):
+        chatting = asyncio.gather(*(ask(on, f"I am {person.first_name}", user=person) for person in people))
+        await until(lambda: len(on.ms.calls) > CHATS // 2)
+        archive = await asyncio.to_thread(make, workspace, folder / "busy.tar.gz")
+        await chatting
+    postgres.sql("create database of_a_busy_bot")
+    moved = at(folder / "moved", DATABASE_URL=postgres.url("of_a_busy_bot"))
+    restore(here := at(folder / "here"), str(archive.path))
+    await asyncio.to_thread(restore, moved, str(archive.path))
+    again = await asyncio.to_thread(make, moved, folder / "moved.tar.gz")
+    restore(back := at(folder / "back"), str(again.path))
+    assert rows(here.root / "tierbot.db", "select count(*) from inbox")[0][0] > 0
+    assert sorted(whole(back.root / "tierbot.db")) == sorted(whole(here.root / "tierbot.db"))
+
+
+def at(folder: Path, **environ: str) -> Workspace:
+    return Workspace(load({"WORKSPACE": str(folder), **environ}))
 
 
 def turns_in_a_backup(workspace: Workspace, folder: Path) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import getpass
 import os
+import secrets
 import shutil
 import sqlite3
 import sys
@@ -103,7 +104,9 @@ def _swap(places: Places) -> list[str]:
         old += [(each, _ending(kept, each.name.removeprefix(database.name))) for each in there]
         told += [f"The old database is {kept}."] if there else []
     moves = tuple(Move(str(source), str(target)) for source, target in (*old, *new))
-    journal = Journal(moves, str(places.staging), f"tierbot restore {places.stamp}" if database is None else "")
+    journal = Journal(
+        moves, str(places.staging), f"tierbot restore {places.stamp} {secrets.token_hex(4)}" if database is None else ""
+    )
     os.sync()
     write_journal(places.root, journal)
     if database is None:

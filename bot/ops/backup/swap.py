@@ -28,8 +28,8 @@ class Move:
 @dataclass(frozen=True, slots=True)
 class Journal:
     """The renames, in order, and the folder to delete then. No target exists before, or an earlier move takes it away;
-    no source is a target. With a `mark`, they count only once the database server has
-    that mark of a restored copy; without it there, nothing was changed."""
+    no source is a target. With a `mark`, which no other restore has, they count only once the database server has it;
+    without it there, nothing was changed."""
 
     moves: tuple[Move, ...]
     staging: str

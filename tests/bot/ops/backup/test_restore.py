@@ -11,7 +11,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -453,7 +453,12 @@ def killed_at(step: int, run: Callable[[], object]) -> bool:
     return killed(run, prepare)
 
 
-def test_a_killed_restore_leaves_the_old_state_or_is_finished(filled: Workspace, archive: Path) -> None:
+SWEEPS = pytest.mark.parametrize("places", [pytest.param(1, marks=pytest.mark.slow), 4], ids=["all", "some"])
+"""How many places are between two kills."""
+
+
+@SWEEPS
+def test_a_killed_restore_leaves_the_old_state_or_is_finished(filled: Workspace, archive: Path, places: int) -> None:
     restored = tree(filled.root)
     (filled.root / "SYSTEM.md").write_text("Be rude.", encoding="utf-8")
     (filled.root / "mcp.json").write_text("{}", encoding="utf-8")
@@ -474,9 +479,9 @@ def test_a_killed_restore_leaves_the_old_state_or_is_finished(filled: Workspace,
         for left in (filled.root, *aside):
             subprocess.run(["rm", "-rf", left], check=True)
         subprocess.run(["cp", "-a", parent / "kept", filled.root], check=True)
-        step += 1
+        step += places
     assert outcomes == sorted(outcomes), "first the old state, then the new one"
-    assert 10 < sum(outcomes) < len(outcomes) - 10
+    assert 10 < places * sum(outcomes) < places * len(outcomes) - 10
     assert [path for path in parent.iterdir() if "restoring" in path.name] == [], "the last one tidied up"
 
 
@@ -493,6 +498,12 @@ def test_a_killed_backup_leaves_no_file_of_its_name(filled: Workspace) -> None:
         os.utime(left, (0, 0))
     made: Backup = make(filled, target)
     assert names_beside(filled) == {"ws", made.path.name}, "what killed ones left is deleted after a day"
+
+
+def facts_of(workspace: Workspace, look: Path) -> int:
+    """How many facts a backup of the workspace has."""
+    with make(workspace, look).path.open("rb") as stream:
+        return ArchiveReader(stream, "", "look").head.rows["facts"]
 
 
 @pytest.mark.system
@@ -515,16 +526,35 @@ class TestPostgres:
         assert tree(back.root) == tree(filled.root)
         assert sorted(rows(back.root / "tierbot.db")) == sorted(rows(filled.root / "tierbot.db"))
 
+    @SWEEPS
+    def test_a_restore_that_is_killed_anywhere_is_undone_or_finished(
+        self, filled: Workspace, server: Workspace, archive: Path, places: int
+    ) -> None:
+        restore(server, str(archive))
+        old, url, parent = tree(server.root), server.environment.settings.database, filled.root.parent
+        (filled.root / "SYSTEM.md").write_text("Be new.", encoding="utf-8")
+        with closing(sqlite3.connect(filled.root / "tierbot.db")) as connection, connection:
+            connection.execute("delete from facts where id = 1")
+        newer, new, outcomes, step = make(filled, parent / "newer.tar.gz"), tree(filled.root), list[bool](), 1
+        while killed_at(step, lambda: restore(server, str(newer.path))):
+            recover(server.root, lambda: server_restore.loaded(url))
+            assert not (server.root / JOURNAL).exists()
+            outcomes.append(facts_of(server, parent / f"look-{step}.tar.gz") == 2)
+            assert tree(server.root) == (new if outcomes[-1] else old)
+            if outcomes[-1]:
+                restore(server, str(archive))
+            step += places
+        assert outcomes == sorted(outcomes), "first the old state, then the new one"
+        assert {*outcomes} == {False, True}
+
     @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
     def test_a_restore_that_is_killed_around_the_commit_is_undone_or_finished(
         self, filled: Workspace, server: Workspace, archive: Path, committed: bool
     ) -> None:
         restore(server, str(archive))
         (filled.root / "SYSTEM.md").write_text("Be new.", encoding="utf-8")
-        connection = sqlite3.connect(filled.root / "tierbot.db")
-        with connection:
+        with closing(sqlite3.connect(filled.root / "tierbot.db")) as connection, connection:
             connection.execute("delete from facts where id = 1")
-        connection.close()
         newer = make(filled, filled.root.parent / "newer.tar.gz")
         url, old, load = server.environment.settings.database, tree(server.root), server_restore.load
 
@@ -540,7 +570,5 @@ class TestPostgres:
         assert (server.root / JOURNAL).exists()
         recover(server.root, lambda: server_restore.loaded(url))
         assert not (server.root / JOURNAL).exists()
-        copy = make(server, filled.root.parent / "look.tar.gz")
-        with copy.path.open("rb") as stream:
-            assert ArchiveReader(stream, "", "look").head.rows["facts"] == (2 if committed else 3)
+        assert facts_of(server, filled.root.parent / "look.tar.gz") == (2 if committed else 3)
         assert tree(server.root) == (tree(filled.root) if committed else old)
