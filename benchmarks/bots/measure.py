@@ -40,6 +40,7 @@ class Session:
 
     servers: Servers
     process: Process
+    workspace: Path
     chats: Iterator[int]
     figures: Figures = field(default_factory=dict)
 
@@ -93,7 +94,7 @@ def started_session(
     user = next(chats)
     sent = servers.people.say(user, GREETING)
     with start_process(contestant, servers, workspace) as process:
-        session = Session(servers, process, chats)
+        session = Session(servers, process, workspace, chats)
         replied = session.reply(user, sent)
         polled = servers.people.first_call("getUpdates", process.spawned)
         session.figures["start to first poll, s"] = polled - process.spawned

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +90,10 @@ class People:
         sent = [each for each in state["messages"] if each["from_bot"]]
         return [Reply(each["chat_id"], each["id"], each["at"], each["text"]) for each in sent]
 
+    def telegram_fails(self, method: str, kind: str) -> None:
+        """Fails the bot's next call of a method; `kind` is a fault of the Telegram server."""
+        self._control.post("fault", method=method, kind=kind)
+
     def first_call(self, method: str, since: float) -> float:
         """When the bot first called a method after `since`."""
         return min(self.calls(method, since))
@@ -135,6 +139,10 @@ class Model:
         """Answers a question that contains `user_says` with the usual text over `seconds`, once."""
         pace = {"chunks": CHUNKS, "delay": seconds / CHUNKS}
         self._control.post("script", kind="reply", text=ANSWER, when={"user_contains": user_says}, **pace)
+
+    def will_fail(self, fault: Mapping[str, object], user_says: str) -> None:
+        """Fails a question that contains `user_says`, once; `fault` is a script of the model server."""
+        self._control.post("script", when={"user_contains": user_says}, **fault)
 
     def seconds(self, *, stream: bool, times: int = 100) -> list[float]:
         """The model's own latency, measured by a plain HTTP client."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from benchmarks.bots.measure import started_session
 from benchmarks.bots.servers import servers
 from benchmarks.phase_timers import PHASES
 from benchmarks.reporting.section import Section, conclude, grid, percentile, show
-from benchmarks.soak import Memory
+from benchmarks.soak import Soak, State
 from benchmarks.turns import KINDS, ONE_ROUND, PLAIN, THREE_ROUNDS
 
 
@@ -87,15 +88,28 @@ def test_compaction_is_measured_from_the_store_to_the_store() -> None:
     [([100.0] * 5, True), ([500.0, 100.0, 100.0, 107.0], True), ([100.0, 100.0, 100.0, 108.0], False)],
 )
 def test_memory_growth_is_measured_after_warm_up(megabytes: list[float], kept: bool) -> None:
-    samples = [Memory(100 * number, each) for number, each in enumerate(megabytes)]
-    assert soak.report(samples, 100, "").kept is kept
+    assert soaked(megabytes=megabytes).kept is kept
 
 
-def test_the_slope_is_in_megabytes_per_thousand_turns() -> None:
-    growing = [Memory(100 * number, 200 + number) for number in range(10)]
-    assert soak.slope(growing) == pytest.approx(10)
-    assert soak.slope(growing[:1]) == 0
-    assert soak.furthest(growing) == pytest.approx(4.5 / 204.5 * 100)
+def test_a_leak_of_files_a_larger_database_and_slower_turns_are_noticed() -> None:
+    assert soaked(descriptors=[20, 22, 22, 27]).kept
+    assert not soaked(descriptors=[20, 22, 22, 28]).kept
+    assert soaked(database=[1.0, 2.0, 3.0, 4.1]).kept
+    assert not soaked(database=[1.0, 2.0, 3.0, 4.5]).kept
+    assert not soaked(database=[1.0, 2.0, 3.0, 3.5]).kept
+    assert soaked(plain=[0.1, 0.1, 0.1, 0.1, 0.12]).kept
+    assert not soaked(plain=[0.1, 0.1, 0.1, 0.1, 0.13]).kept
+
+
+def soaked(
+    megabytes: Sequence[float] = (100.0,) * 4,
+    descriptors: Sequence[int] = (20,) * 4,
+    database: Sequence[float] = (1.0, 2.0, 3.0, 4.0),
+    plain: Sequence[float] = (0.1,) * 5,
+) -> Section:
+    sampled = enumerate(zip(megabytes, descriptors, database, strict=False))
+    states = [State(100 * number, *each) for number, each in sampled]
+    return soak.report(Soak(states, list(plain)), 100 if len(set(megabytes)) > 1 else 0, "")
 
 
 def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
@@ -105,12 +119,13 @@ def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
         with started_session(OURS, both, workspace, chats) as session:
             found = turns.measure(session, 1)
             results = [message for message in both.model.last_messages() if message["role"] == "tool"]
-            samples = soak.talk(session, 30, 10)
+            soaked = soak.talk(session, 120, 40)
     assert {name: len(each) for name, each in found.items()} == {kind.name: 1 for kind in KINDS}
     assert all(sample.cpu > 0 and sample.wall > 0 for each in found.values() for sample in each)
     assert [result["content"].startswith("Error") for result in results] == [False] * 3, results
-    assert [each.turns for each in samples] == [10, 20, 30]
-    assert all(each.megabytes > 10 for each in samples)
+    assert [each.turns for each in soaked.states] == [40, 80, 120]
+    assert all(min(each.megabytes, each.descriptors, each.database) > 0 for each in soaked.states)
+    assert len(soaked.plain) == 83
 
 
 @pytest.mark.parametrize(("ours", "kept"), [(130.0, True), (131.0, False)])
