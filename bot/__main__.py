@@ -10,6 +10,7 @@ from routing.lean_imports import without_collection
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """See `bot.cli.main`."""
+    # An interrupted update can leave packages half replaced, so that `bot.cli` can't be imported.
     if list(sys.argv[1:] if arguments is None else arguments)[:1] == ["update"]:
         from bot.ops.update.folders import rescue
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 for success, 1 for a failed check, 2 for an error that the user has to
-    fix, which is printed."""
+    fix, which is printed; `backup` and `migrate` have more."""
     os.umask(0o077)  # files hold conversations and keys, so only this user may read them
     options = parser().parse_args(arguments)
     redactor = logs.Redactor(())
@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return unreadable(error, options.json)
         for line in redactor.clean(str(error)).splitlines():
             print(f"tierbot: {line}", file=sys.stderr)
+        if options.command in ("backup", "migrate") and isinstance(error, ConfigError):
+            return error.exit_code  # `update` runs these two
         return 2
     except KeyboardInterrupt:
         return 130

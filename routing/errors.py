@@ -82,7 +82,21 @@ class ReasonedError(TierbotError):
 
 
 class ConfigError(ReasonedError):
-    """For the owner: one sentence that names the problem and its fix."""
+    """For the owner: one sentence that names the problem and its fix. `exit_code` is for scripts."""
+
+    exit_code = 2
+
+
+class NoDatabase(ConfigError):
+    """There is nothing to back up."""
+
+    exit_code = 3
+
+
+class NewerDatabase(ConfigError):
+    """A newer version of the program has migrated the database."""
+
+    exit_code = 4
 
 
 class FileFault(ConfigError):

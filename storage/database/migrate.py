@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from routing.errors import ConfigError
+from routing.errors import NewerDatabase
 from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
 from storage.database.sqlite_copy import copy
@@ -187,7 +187,7 @@ def known_revisions() -> frozenset[str]:
 
 def _refuse_newer(revision: str) -> None:
     if revision and revision not in known_revisions():
-        raise ConfigError(
+        raise NewerDatabase(
             f"The database is at revision {revision}, which this version of tierbot does not know: "
             "install the version that wrote it, or restore a backup from the backups folder (nothing was changed)."
         )

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, NullPool, Table, create_engine, insert, selec
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from routing.errors import ConfigError
+from routing.errors import ConfigError, NoDatabase
 from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
 from storage.database.migrate import create_tables, current_revision
@@ -51,7 +51,7 @@ def _snapshot(url: str, target: Path, on_step: OnStep) -> Contents:
     if is_sqlite(parsed):
         source = Path(parsed.database or "")
         if not source.is_file():
-            raise ConfigError(f"There is no database at {source} yet: there is nothing to back up.")
+            raise NoDatabase(f"There is no database at {source} yet: there is nothing to back up.")
         copy(source, target, on_step)
     else:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -82,7 +82,7 @@ async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
 def _require_current_revision(connection: Connection) -> None:
     revision = current_revision(connection)
     if not revision:
-        raise ConfigError("The database is empty: there is nothing to back up.")
+        raise NoDatabase("The database is empty: there is nothing to back up.")
     if revision != REVISION:
         raise ConfigError(
             f"The database is at revision {revision}, and this version of tierbot has {REVISION}: run "

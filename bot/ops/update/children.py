@@ -16,9 +16,17 @@ SECONDS = 1800.0
 LAST_LINES = 5
 
 
+class ProgramFailed(ConfigError):
+    """A program ended with this exit code."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.code = code
+
+
 def run(command: Sequence[str], folder: Path | None = None, owner: int = 0, **variables: str) -> str:
     """Run a program in `folder` and return its output. Root runs it as the user with the id `owner`. `variables` are
-    added to its environment; other users can see them. Raises ConfigError with its last lines."""
+    added to its environment; other users can see them. Raises ConfigError; ProgramFailed with its last lines."""
     if shutil.which(command[0]) is None:
         raise ConfigError(f"{command[0]} is not installed.")
     user, group, groups = None, None, None
@@ -46,5 +54,5 @@ def run(command: Sequence[str], folder: Path | None = None, owner: int = 0, **va
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
         last = "".join(f"\n  {line}" for line in lines[-LAST_LINES:])
-        raise ConfigError(f"`{' '.join(command)}` failed:{last}")
+        raise ProgramFailed(f"`{' '.join(command)}` failed:{last}", done.returncode)
     return done.stdout

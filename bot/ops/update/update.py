@@ -17,20 +17,16 @@ from bot.ops.service.command import chosen
 from bot.ops.service.install import give_all, in_use
 from bot.ops.service.systemctl import Service
 from bot.ops.service.unit import SERVICE, Program, program_of, this_program, without_credentials, workspace_of
-from bot.ops.update.children import run
+from bot.ops.update.children import ProgramFailed, run
 from bot.ops.update.folders import Folders, Journal, this_environment
 from bot.ops.update.sources import Release, Source, source
 from bot.settings import Environment
 from handlers.version import VERSION
-from routing.errors import ConfigError
+from routing.errors import ConfigError, NewerDatabase, NoDatabase
 
 SETTLE_SECONDS = 20.0
 """How long the new version has to stay up after it said that it is ready. One that fails ends its turns first: 10 s."""
-NO_DATABASE = "there is nothing to back up"
-"""What `tierbot backup` says before the first start."""
 KEPT_BACKUPS = 3
-UNKNOWN_REVISION = "which this version of tierbot does not know"
-"""What `tierbot migrate` says of a database that a newer version has migrated."""
 BACKUPS = "before-update-*.tar.gz"
 
 
@@ -160,8 +156,8 @@ class Update:
         """Before its first start, a bot has no database."""
         try:
             self._tierbot("backup", str(backup))
-        except ConfigError as error:
-            if NO_DATABASE not in str(error):
+        except ProgramFailed as error:
+            if error.code != NoDatabase.exit_code:
                 raise
 
     def _change(self, release: Release, journal: Journal) -> bool:
@@ -201,8 +197,8 @@ class Update:
         """Whether the installed version knows the revision of the database."""
         try:
             self._tierbot("migrate")
-        except ConfigError as error:
-            return UNKNOWN_REVISION not in str(error)
+        except ProgramFailed as error:
+            return error.code != NewerDatabase.exit_code
         return True
 
     def _restore(self, backup: Path) -> None:
