@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any, Generic, TypeVar, get_type_hints
+from urllib.parse import urlsplit
 
 from routing.types.model_names import is_model_name
 
@@ -115,6 +116,16 @@ def _text_or_null(value: object) -> str | None:
     return (value or "").strip() or None
 
 
+def _address(value: object) -> str | None:
+    text = _text_or_null(value)
+    if text is not None:
+        parts = urlsplit(text)
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+            raise ValueError
+        _ = parts.port  # raises ValueError unless it is a port
+    return text
+
+
 FLAG = kind_of(bool, "must be true or false")
 TEXT = kind_of(str, "must be a non-empty string", lambda value: value.strip() != "")
 WHOLE = whole("must be a whole number above 0")
@@ -122,3 +133,4 @@ TOKENS = whole("must be a whole number of tokens above 0")
 TEMPERATURE = number("must be a number from 0 to 2", 2, zero=True)
 MODEL = Kind(_model, "must look like provider/model")
 TEXT_OR_NULL = Kind(_text_or_null, "must be a string or null")
+ADDRESS = Kind(_address, "must be an http:// or https:// address without a password")

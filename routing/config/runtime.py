@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from routing.config.contracts import CONTRACT_KEYS, TierContract, read_contracts
 from routing.config.contracts import DEFAULT_FALLBACKS as DEFAULT_FALLBACKS
 from routing.config.jsonfile import JsonFile, JsonObject
-from routing.config.kinds import MODEL, TEMPERATURE, TEXT_OR_NULL, keys_of, number, one_of, optional
+from routing.config.kinds import ADDRESS, MODEL, TEMPERATURE, TEXT_OR_NULL, keys_of, number, one_of, optional
 from routing.config.presentation import Presentation, read_presentations
 from routing.config.sandbox import SandboxLimits, read_limits
 from routing.config.sections import (
@@ -179,7 +179,7 @@ def _profiles(providers: JsonObject, keys: Mapping[str, str], ollama: str) -> di
         found[name] = ProviderProfile(
             name=name,
             api_type=_api_type(own, name, name in providers.values) or ("openai" if is_ollama else None),
-            base_url=own.value("baseUrl", TEXT_OR_NULL, None) or (f"{ollama}/v1" if is_ollama else None),
+            base_url=own.value("baseUrl", ADDRESS, None) or (f"{ollama}/v1" if is_ollama else None),
             api_key=own_key or held.get(variable(name)),
             timeout_seconds=own.value("requestTimeoutSeconds", _TIMEOUT, DEFAULT_TIMEOUT_SECONDS),
             variable=f"llm.providers.{name}.apiKey" if own_key else variable(name),

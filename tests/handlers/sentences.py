@@ -158,7 +158,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "each.summary": (EXIT.summary,),  # of a command
     "SYNTAX.get(error.msg.removesuffix(': '), error.msg.lower())": tuple(SYNTAX.values()),
     **dict.fromkeys(
-        ("kind.rule", "TEXT.rule"),
+        ("kind.rule", "TEXT.rule", "ADDRESS.rule"),
         tuple(kind.rule for kind in (FLAG, TEXT, ROLE, config.ROLE, config.STRINGS, config.ALLOWED, config.SECONDS))
         + tuple(sorted(_setting_rules())),
     ),

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from bot.adapters.shared.descriptor import PlatformDescriptor
 from bot.ops import env_file
 from bot.settings import Environment, Settings, load
 from bot.workspace import Workspace
 from routing.config import jsonfile
+from routing.config.kinds import ADDRESS
 from routing.config.runtime import API_TYPES, parse_pool, variable
-from routing.errors import ConfigError, file_reason
+from routing.errors import ConfigError, Reason, file_reason
 from routing.policy.models import Models
 from routing.types.messages import UserKey
 from routing.types.model_names import OWN_MACHINE, provider_of
@@ -99,8 +99,11 @@ class Draft:
 
     def put_provider(self, provider: str, base: str = "") -> Draft:
         """With the provider in runtime-config.json; with its address, if given."""
-        if base and not (urlsplit(base).scheme in ("http", "https") and urlsplit(base).hostname):
-            raise ConfigError("The address of {provider} must begin with http:// or https://.", provider=provider)
+        try:
+            ADDRESS.read(base)
+        except ValueError:
+            rule = Reason(ADDRESS.rule)
+            raise ConfigError("The address of {provider} {rule}.", provider=provider, rule=rule) from None
         llm = _object(self.document, "llm")
         providers = _object(llm, "providers")
         profile = dict(_object(providers, provider))

@@ -60,6 +60,16 @@ def test_the_protocol_is_configured_or_implied_by_the_name(name: str, body: obje
     assert read({"llm": {"providers": {name: body}}}).profile(name).api_type == api_type
 
 
+@pytest.mark.parametrize(
+    "address", ["ftp://x", "x", "http://", "http://me:secret@host/", "http://a:b", "http://[::1", 5]
+)
+def test_an_address_that_no_call_could_use_is_refused_with_its_line(address: object) -> None:
+    with pytest.raises(
+        ConfigError, match=r"line 5: llm\.providers\.acme\.baseUrl must be an http:// or https:// address"
+    ):
+        read({"llm": {"providers": {"acme": {"baseUrl": address}}}})
+
+
 @pytest.mark.parametrize(("provider", "name"), [("openai", "OPENAI_API_KEY"), ("my-router", "MY_ROUTER_API_KEY")])
 def test_the_variable_of_a_provider(provider: str, name: str) -> None:
     assert variable(provider) == name
