@@ -13,8 +13,9 @@ from filelock import FileLock
 
 from routing.catalog.provider_models import LIST_FORMATS, DiscoveryError, Listing
 from routing.config import jsonfile
-from routing.types.llm import ApiType, ProviderProfile
-from routing.types.model_names import is_model_name
+from routing.config.kinds import ADDRESS
+from routing.types.llm import NO_KEY, ApiType, ProviderProfile
+from routing.types.model_names import OLLAMA_NAMES, is_model_name
 
 # Addresses of providers without a base URL. Keys are sent only to their own provider.
 _HOMES: Mapping[tuple[str, ApiType], str] = {
@@ -66,7 +67,7 @@ async def discover(profile: ProviderProfile, client: httpx.AsyncClient | None = 
 
 def _key(profile: ProviderProfile) -> str:
     provider, variable = profile.name, profile.variable
-    key = (profile.api_key or "").strip()
+    key = (profile.api_key or "").strip() or (NO_KEY if provider in OLLAMA_NAMES else "")
     if not key:
         sentence = f"No key for {provider}: set {variable} or llm.providers.{provider}.apiKey."
         raise DiscoveryError(400, sentence)
@@ -94,12 +95,10 @@ def address_of(profile: ProviderProfile, home: str) -> httpx.URL:
     if not base:
         raise DiscoveryError(400, f"The address of {profile.name} is not known: set {setting}.")
     try:
-        url = httpx.URL(base)
-    except httpx.InvalidURL as error:
-        raise DiscoveryError(400, f"{setting} is not an address.") from error
-    if url.scheme not in ("http", "https") or not url.host or url.userinfo:
-        raise DiscoveryError(400, f"{setting} must be an http:// or https:// address without a password.")
-    return url
+        ADDRESS.read(base)
+        return httpx.URL(base)
+    except (ValueError, httpx.InvalidURL) as error:
+        raise DiscoveryError(400, f"{setting} {ADDRESS.rule}.") from error
 
 
 def save_discovered(path: Path, provider: str, models: Collection[DiscoveredModel]) -> None:

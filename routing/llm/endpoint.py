@@ -6,11 +6,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from routing.errors import KeyRejected, ModelUnknown, Reason
-from routing.types.llm import ProviderProfile
+from routing.types.llm import NO_KEY, ProviderProfile
 from routing.types.model_names import is_model_name
-
-_NO_KEY = "none"
-"""Sent to custom endpoints without a key; otherwise LiteLLM would send the key from the environment."""
 
 
 def resolve_endpoint(model: str, profile: ProviderProfile) -> dict[str, Any]:
@@ -23,7 +20,7 @@ def resolve_endpoint(model: str, profile: ProviderProfile) -> dict[str, Any]:
     if profile.api_key is None and profile.base_url is None:
         words = "no key: set {variable} (or llm.providers.{provider}.apiKey)"
         raise KeyRejected(model, Reason(words, variable=profile.variable, provider=profile.name))
-    where["api_key"] = profile.api_key or _NO_KEY
+    where["api_key"] = profile.api_key or NO_KEY
     if profile.base_url is not None:
         where["api_base"] = _with_path(profile.base_url, profile.api_type)
         where["_skip_responses_api_bridge"] = True  # custom endpoints support /chat/completions, not /responses

@@ -62,6 +62,10 @@ class ChatMessage:
     tool: str = ""
 
 
+NO_KEY = "none"
+"""Sent to a provider that needs no key; otherwise LiteLLM would send the key from the environment."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderProfile:
     """How to reach a provider. `variable` names the setting of its key, in the environment or runtime-config.json."""

@@ -49,6 +49,10 @@ class Spending:
     cost: Decimal
     unknown: int
 
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
 
 @dataclass(slots=True)
 class TurnCost:

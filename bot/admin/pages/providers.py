@@ -23,14 +23,12 @@ from routing.catalog.provider_models import DiscoveryError
 from routing.config import jsonfile
 from routing.config.runtime import API_TYPES, DEFAULT_TIMEOUT_SECONDS, variable
 from routing.errors import ConfigError
-from routing.types.llm import ProviderProfile
+from routing.types.llm import NO_KEY, ProviderProfile
 from routing.types.model_names import OLLAMA, provider_of
 from routing.types.tiers import TIERS
 
 TEST_SECONDS = 15.0
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-KEYLESS = "none"
-"""Sent as the key to servers that need none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ async def test(visit: Visit) -> Response:
         return visit.result(False, "The address is new: enter the key again to test it.")
     profile = replace(
         stored,
-        api_key=key or stored.api_key or (KEYLESS if address or name == OLLAMA else None),
+        api_key=key or stored.api_key or (NO_KEY if address else None),
         base_url=address or (stored.base_url if name == OLLAMA else None),
         api_type=_api_type(visit.field("apiType")) or (stored.api_type if address == stored.base_url else None),
         timeout_seconds=TEST_SECONDS,

@@ -107,6 +107,12 @@ async def test_without_a_key_the_variable_is_named_and_nothing_is_asked(key: str
     assert "MY_ROUTER_API_KEY" in str(error)
 
 
+async def test_ollama_needs_no_key() -> None:
+    async with serving(replying({"data": [{"id": "llama3.2:1b"}]})) as (base, asked):
+        assert [model.id for model in await found(base, key=None, name="ollama")] == ["ollama/llama3.2:1b"]
+    assert asked[0].headers["authorization"] == "Bearer none"
+
+
 async def test_a_profile_without_a_protocol_uses_openais() -> None:
     async with (
         serving(replying({"data": [{"id": "a"}]})) as (base, asked),
