@@ -15,10 +15,8 @@ from routing.errors import ConfigError
 
 
 async def free(draft: Draft, prompts: Prompts, say: Say, show: Callable[[str], None]) -> Draft:
-    """The draft with an ADMIN_ADDRESS that no other program uses. A running bot uses its own."""
-    if Workspace(draft.saved).in_use():
-        return draft
-    while (admin := draft.environment.settings.admin) is not None and is_taken(*admin):
+    """The draft with an ADMIN_ADDRESS that no other program uses."""
+    while (admin := taken(draft)) is not None:
         host, port = admin
         words = "✗ Another program listens on port {port}, where the admin page would be."
         show(say(words, port=str(port)))
@@ -31,6 +29,12 @@ async def free(draft: Draft, prompts: Prompts, say: Say, show: Callable[[str], N
         else:
             draft = moved
     return draft
+
+
+def taken(draft: Draft) -> tuple[str, int] | None:
+    """Host and port of the admin page if another program listens there. A running bot uses its own."""
+    admin = draft.environment.settings.admin
+    return admin if admin and not Workspace(draft.saved).in_use() and is_taken(*admin) else None
 
 
 def is_taken(host: str, port: int) -> bool:

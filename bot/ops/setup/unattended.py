@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.adapters.shared.descriptor import secret
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.ops.setup import checks
+from bot.ops.setup import checks, ports
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
 from bot.platforms import PLATFORMS
@@ -26,7 +26,8 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     if flags.model:
         draft = draft.put_pools(flags.model)
     if flags.owners:
-        draft = draft.put({"BOT_OWNERS": ",".join(flags.owners)})
+        owners = dict.fromkeys((*map(str, draft.environment.settings.owners), *flags.owners))
+        draft = draft.put({"BOT_OWNERS": ",".join(owners)})
     draft = await _with_tokens(draft, flags, lines)
     draft = await _with_keys(draft, flags, lines)
     if (provider := provider_of(flags.model)) and provider not in flags.keys:
@@ -37,6 +38,10 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     if not (lines or flags.owners or flags.bases):
         raise ConfigError("There is nothing to save: give a token, --provider or --owner.")
     _ = draft.environment, draft.models  # raises for what the bot would refuse
+    if (admin := ports.taken(draft)) is not None:
+        lines.append(
+            f"Another program listens on port {admin[1]}, where the admin page would be: change ADMIN_ADDRESS."
+        )
     return draft, lines
 
 

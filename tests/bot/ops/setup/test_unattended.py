@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,10 @@ async def test_flags_write_both_files(
         (("--provider", "openai"), "No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY."),
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
-        (("--base", "openai=ftp://x"), "The address of openai must begin with http:// or https://."),
+        (
+            ("--base", "openai=ftp://x"),
+            "The address of openai must be an http:// or https:// address",
+        ),
         (("--base", "../x=http://x"), "--base must look like openai=https://…."),
         (("--model", "foo"), "--model must look like openai/gpt-5.1."),
         (("--model", "groq/x"), "No key for groq: write --provider groq=KEY, or set GROQ_API_KEY."),
@@ -74,6 +78,20 @@ async def test_what_is_wrong_is_said_in_one_sentence_and_nothing_is_written(
     assert errors.count("\n") == 1
     assert BAD not in errors
     assert os.listdir(folder.parent) == []
+
+
+async def test_owners_are_added_to_those_that_are_set(environ: dict[str, str], folder: Path) -> None:
+    write_env(folder, "BOT_OWNERS=telegram:1,discord:2\n")
+    draft, _ = await given(environ, owners=("telegram:3", "telegram:1"))
+    assert draft.environment.settings.bot_owners == "telegram:1,discord:2,telegram:3"
+
+
+async def test_a_taken_port_of_the_admin_page_is_told(environ: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        _, lines = await given(environ | {"ADMIN_ADDRESS": f"127.0.0.1:{port}"}, owners=("telegram:3",))
+    said = f"Another program listens on port {port}, where the admin page would be: change ADMIN_ADDRESS."
+    assert lines == [said]
 
 
 async def test_without_a_terminal_it_names_the_flags(environ: dict[str, str], folder: Path) -> None:
