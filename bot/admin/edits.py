@@ -191,17 +191,28 @@ class Edits:
             self._check_digests(found, {each.file: each.before.digest for each in proposal.changes})
             self._checked({each.file: each.after for each in proposal.changes})
             try:
-                self._remember(proposal)
-                for each in proposal.changes:
-                    _write(self._paths[each.file], each.after.text)
+                self._write_all(proposal)
             except OSError as error:
                 raise ConfigError("The change could not be saved: {reason}.", reason=file_reason(error)) from None
             self._waiting.pop(proposal.id, None)
         log.info("[Admin] Saved %s: %s", ", ".join(self.name(each.file) for each in proposal.changes), proposal.summary)
 
+    def _write_all(self, proposal: Proposal) -> None:
+        """Write all files, or none and raise OSError."""
+        kept, done = self._remember(proposal), list[Change]()
+        try:
+            for each in proposal.changes:
+                _write(self._paths[each.file], each.after.text)
+                done.append(each)
+        except OSError:
+            kept.unlink(missing_ok=True)
+            for each in done:
+                _write(self._paths[each.file], each.before.text)
+            raise
+
     def log(self) -> tuple[Edit, ...]:
         """The edits that are kept, newest first."""
-        now = {file: self.read(file).digest for file in FILES}
+        now = {file: self._digest(file) for file in FILES}
         found = []
         for path in self._kept():
             if (kept := _read(path)) is not None:
@@ -220,6 +231,13 @@ class Edits:
         texts = {each.file: each.before for each in kept.files}
         digests = {each.file: each.after for each in kept.files}
         return self.propose(f"Undo: {kept.summary}".replace("Undo: Undo: ", ""), texts, digests, "/changes")
+
+    def _digest(self, file: File) -> str:
+        """The file's digest; empty if it can't be read."""
+        try:
+            return self.read(file).digest
+        except ConfigError:
+            return ""
 
     def _check_digests(self, found: Mapping[File, Snapshot], digests: Mapping[File, str]) -> None:
         changed = [file for file, now in found.items() if digests.get(file) != now.digest]
@@ -258,16 +276,19 @@ class Edits:
     def _diff(self, file: File, before: Snapshot, after: Snapshot) -> FileDiff:
         return file_diff(self.name(file), file == "env", before.text or "", after.text or "")
 
-    def _remember(self, proposal: Proposal) -> None:
+    def _remember(self, proposal: Proposal) -> Path:
+        """Add an edit to the undo log; its file."""
         files = [
             _KeptFile(file=each.file, before=each.before.text, after=each.after.digest) for each in proposal.changes
         ]
         self._folder.mkdir(mode=0o700, exist_ok=True)
         number = max((int(each.stem) for each in self._kept()), default=0) + 1
         kept = _Kept(at=self._clock(), summary=proposal.summary, files=files)
-        _write(self._folder / f"{number:06d}.json", kept.model_dump_json())
+        path = self._folder / f"{number:06d}.json"
+        _write(path, kept.model_dump_json())
         for old in self._kept()[MAX_UNDO:]:
             old.unlink(missing_ok=True)
+        return path
 
     def _kept(self) -> list[Path]:
         """The files of the undo log, newest first."""

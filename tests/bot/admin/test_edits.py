@@ -131,6 +131,24 @@ def test_an_undone_creation_deletes_the_file(workspace: Workspace, edits: Edits)
     assert not workspace.config_file.exists()
 
 
+def test_a_change_of_several_files_is_saved_whole_or_not_at_all(workspace: Workspace, edits: Edits) -> None:
+    workspace.config_file.symlink_to("/proc/missing/config.json")
+    texts: dict[File, str | None] = {"env": "LOG_LEVEL=DEBUG\n", "config": "{}"}
+    digests: dict[File, str] = {"env": edits.read("env").digest, "config": "missing"}
+    proposal = edits.propose("Change both", texts, digests)
+    assert proposal is not None
+    with pytest.raises(ConfigError, match=r"could not be saved: No such file"):
+        edits.save(proposal)
+    assert (workspace.env_file.read_text(), edits.log()) == (ENV, ())
+    assert edits.waiting(proposal.id) is proposal
+
+
+def test_a_file_that_is_not_text_does_not_hide_the_last_edits(workspace: Workspace, edits: Edits) -> None:
+    edits.save(proposed(edits, ENV.replace("INFO", "DEBUG")))
+    workspace.env_file.write_bytes(b"LOG_LEVEL=\xff\n")
+    assert [(each.summary, each.undoable) for each in edits.log()] == [("Change the level", False)]
+
+
 def test_the_undo_log_is_bounded_private_and_survives_damage(workspace: Workspace, edits: Edits) -> None:
     for number in range(MAX_UNDO + 3):
         edits.save(proposed(edits, f"{ENV}# {number}\n"))
