@@ -5,44 +5,56 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
+import signal
+import stat
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from io import StringIO
 from pathlib import Path
 
 import pexpect
+import pytest
 
 from bot.adapters.shared.descriptor import CODE, BotAccount
 from bot.ops.setup.first_message import RunningBot, first_message
 from handlers.languages import Say
+from handlers.version import VERSION
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.access import CODE as CODE_FORM
 from tests.stories.harness import ROOT, BotHarness, ask, running
+from tests.test_wheel import build
 
 LINK = re.compile(r"https://t\.me/tierbot\?start=([A-Z0-9-]+) and press Start")
 SECONDS = 120.0
 KEY = "sk-test-newcomer-000000"
 MAX_ANSWERS = 8
+UID = "4711"
+"""Of a user that nobody else is."""
 
 
 class Terminal:
     """`tierbot setup` with its own terminal, in an empty home folder."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str], *arguments: str) -> None:
-        variables = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    def __init__(self, home: Path, environ: Mapping[str, str], command: Sequence[str]) -> None:
+        variables = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "xterm"}
         variables |= {"PROMPT_TOOLKIT_NO_CPR": "1", "EMBEDDINGS": "off", "LANG": "C.UTF-8", **environ}
         self._screen = StringIO()
         self.answers = 0
         self.process = pexpect.spawn(
-            sys.executable,
-            ["-m", "bot", "setup", *arguments],
+            command[0],
+            [*command[1:]],
             cwd=str(home),
             env=variables,
             dimensions=(60, 250),
             encoding="utf-8",
             timeout=SECONDS,
+            preexec_fn=_ctrl_c_works,
         )
         self.process.logfile_read = self._screen
 
@@ -77,9 +89,22 @@ class Terminal:
         return status
 
 
+def _ctrl_c_works() -> None:
+    """It does not if this suite runs in the background of a shell, which ignores the signal there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def newcomer(home: Path, environ: Mapping[str, str], *arguments: str) -> Iterator[Terminal]:
-    terminal = Terminal(home, environ, *arguments)
+    """The program of this tree."""
+    variables = {"PYTHONPATH": str(ROOT), **environ}
+    with terminal_of(home, variables, (sys.executable, "-m", "bot", "setup", *arguments)) as terminal:
+        yield terminal
+
+
+@contextmanager
+def terminal_of(home: Path, environ: Mapping[str, str], command: Sequence[str]) -> Iterator[Terminal]:
+    terminal = Terminal(home, environ, command)
     try:
         yield terminal
     finally:
@@ -115,6 +140,47 @@ async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
     assert text.startswith(notes)
     assert "BOT_OWNERS=discord:1001" in text
     assert on.rows("select role, count(*) from people group by role") == [("owner", 2)]
+
+
+def install_as_new_user(home: Path, wheel: Path) -> tuple[str, ...]:
+    """Give the folder to a user that nobody else is, who installs the wheel there from the package index; how to run a
+    command as them."""
+    as_user = () if os.geteuid() else ("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups")
+    copy = Path(shutil.copy(wheel, home))
+    for path in (home, copy) if as_user else ():
+        os.chown(path, int(UID), int(UID))
+    environ = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    environ |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
+    python = Path(sys.executable).resolve()
+    for step in ((python, "-m", "venv", home / "venv"), (home / "venv" / "bin" / "pip", "install", "-q", copy)):
+        subprocess.run([*as_user, *step], cwd=home, env=environ, check=True)
+    return as_user
+
+
+@pytest.mark.slow
+async def test_a_new_user_with_only_a_package_index(on: BotHarness, tmp_path: Path) -> None:
+    wheel = await asyncio.to_thread(build, tmp_path / "source", tmp_path / "wheels", VERSION)
+    with tempfile.TemporaryDirectory() as folder:
+        home, began = Path(folder), time.monotonic()
+        as_user = await asyncio.to_thread(install_as_new_user, home, wheel)
+        installed = time.monotonic()
+        command = (*as_user, f"{folder}/venv/bin/tierbot", "setup", "--base", f"openai={on.ms.openai_base}")
+        environ = {"TELEGRAM_API_ROOT": on.tg.root, "OLLAMA_HOST": "127.0.0.1:9", "ADMIN_ADDRESS": "off"}
+        with terminal_of(home, environ, command) as terminal:
+            await terminal.answers_with("Telegram token", on.tg.token)
+            await terminal.answers_with("Discord token", "")
+            await terminal.answers_with("Which model should answer", "")
+            await terminal.answers_with("OpenAI key", KEY)
+            on.tg.say(f"/start {await terminal.sees(LINK.pattern)}")
+            assert (await on.tg.reply()).text.startswith("👑 You are the owner now.")
+            on.tg.say("hello")
+            assert (await on.tg.reply(matching="You said")).text == "You said: hello"
+            await terminal.sees("The bot has answered. Everything works.")
+            assert terminal.answers + len(on.tg.private().messages) // 2 <= MAX_ANSWERS
+            assert await terminal.ends() == 0
+        env = home / ".local" / "share" / "tierbot" / ".env"
+        assert (stat.S_IMODE(env.stat().st_mode), "TELEGRAM_BOT_TOKEN" in env.read_text("utf-8")) == (0o600, True)
+    print(f"installed in {installed - began:.0f} s, answered {time.monotonic() - installed:.0f} s later")
 
 
 async def test_ctrl_c_leaves_everything_as_it_was(on: BotHarness, tmp_path: Path) -> None:
