@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Literal
 
 from handlers.languages import Say
-from routing.types.usage import Day, Spending
+from routing.types.usage import Day
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -79,11 +79,7 @@ def bands_of(days: Sequence[Day], measure: Measure) -> list[Band]:
 
 def _amount(day: Day, model: str, measure: Measure) -> float:
     found = (each for each in day.models if each.model == model)
-    return sum(float(each.cost) if measure == "cost" else _tokens(each) for each in found)
-
-
-def _tokens(spent: Spending) -> int:
-    return spent.input_tokens + spent.output_tokens
+    return sum(float(each.cost) if measure == "cost" else each.tokens for each in found)
 
 
 def scale(most: float) -> tuple[float, int]:

@@ -117,6 +117,12 @@ async def test_the_words_about_a_wrong_number_name_its_field(admin: AdminPage) -
         assert "The time limit is a number of seconds." in words(refused)
 
 
+async def test_a_reasoning_level_that_the_model_lacks_is_refused(on: BotHarness, admin: AdminPage) -> None:
+    refused = await admin.form("/router", "/router", tier="deep", pool="openai/gpt-5.2", level="enormous")
+    assert refused.status_code == 422
+    assert "enormous is not a reasoning level of this model: default, none, low" in words(refused)
+
+
 async def test_a_saved_change_is_used_without_a_restart(admin: AdminPage) -> None:
     await admin.save(
         await admin.form(

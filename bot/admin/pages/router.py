@@ -105,7 +105,7 @@ async def change(visit: Visit) -> Response:
         else:
             _section(document, "tiers", tier)["pool"] = pool
             texts["config"] = ""
-    if _set_contract(visit, saved, document, tier):
+    if _set_contract(visit, saved, document, tier, _levels(visit, saved, tier, pool)):
         texts["config"] = ""
     if "config" in texts:
         texts["config"] = jsonfile.render(document)
@@ -157,14 +157,13 @@ async def _show(visit: Visit, drafts: dict[Tier, tuple[str, ...]]) -> Response:
         contract = saved.config.contracts[tier]
         pool = drafts.get(tier, contract.pool)
         variable, fixed = _source(visit, saved, tier)
-        levels = models.levels(pool[0]) if pool else ()
         listed.append(
             ListedTier(
                 tier=tier,
                 contract=contract,
                 pool=tuple(_listed(visit, saved, prices, tier, model) for model in pool),
                 level=saved.config.reasoning[tier] or "default",
-                levels=tuple(dict.fromkeys(("default", "none", *levels, saved.config.reasoning[tier] or "default"))),
+                levels=_levels(visit, saved, tier, pool),
                 vendor=single_vendor_pools([contract]).get(tier, ""),
                 variable=variable,
                 fixed=fixed,
@@ -207,8 +206,18 @@ def _settings() -> list[tuple[str, Setting]]:
     return [found[key] for key in LABELS]
 
 
-def _set_contract(visit: Visit, saved: Saved, document: dict[str, Any], tier: Tier) -> bool:
+def _levels(visit: Visit, saved: Saved, tier: Tier, pool: Sequence[str]) -> tuple[str, ...]:
+    """The reasoning levels of the pool's first model, and the one that is set."""
+    own = visit.app.engine.models.levels(pool[0]) if pool else ()
+    return tuple(dict.fromkeys(("default", "none", *own, saved.config.reasoning[tier] or "default")))
+
+
+def _set_contract(visit: Visit, saved: Saved, document: dict[str, Any], tier: Tier, levels: Sequence[str]) -> bool:
     """Write what differs from the contract in force; whether anything does."""
+    level = visit.field("level")
+    if level and level not in levels:
+        words = "{level} is not a reasoning level of this model: {levels}. Nothing was changed."
+        raise ConfigError(words, level=level, levels=", ".join(levels))
     contract, found = saved.config.contracts[tier], False
     for name, setting in _settings():
         now = getattr(contract, name)
@@ -218,7 +227,6 @@ def _set_contract(visit: Visit, saved: Saved, document: dict[str, Any], tier: Ti
         if wanted != now:
             _section(document, "tiers", tier)[setting.key] = wanted
             found = True
-    level = visit.field("level")
     if level and level != (saved.config.reasoning[tier] or "default"):
         _section(document, "modelRouter")[f"{tier}ModelReasoning"] = level
         found = True

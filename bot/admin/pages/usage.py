@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.charts import usage_chart
 from bot.admin.visits import Visit, signed_in
+from handlers.replies.charts import Measure
 from routing.types.budgets import days
 
 PERIODS = (7, 30, 90)
@@ -17,10 +20,10 @@ async def usage(visit: Visit) -> Response:
     """The chart and tables for 7, 30 or 90 days."""
     stores, models = visit.app.messaging.stores, visit.app.engine.models
     count = next((each for each in PERIODS if each == visit.number("days", 30, 90)), 30)
-    measure = "tokens" if visit.query("by") == "tokens" else "cost"
+    measure: Measure = "tokens" if visit.query("by") == "tokens" else "cost"
     stretches = days(visit.now, count, models.config.budget.zone)
     since = stretches[0].start
-    by_cost = sorted(await stores.usage.by_model(since=since), key=lambda each: -each.cost)
+    by_model = sorted(await stores.usage.by_model(since=since), key=attrgetter(measure), reverse=True)
     people = await stores.spending.by_person(since, MAX_PEOPLE)
     history = await stores.spending.by_day(stretches)
     return visit.page(
@@ -29,10 +32,10 @@ async def usage(visit: Visit) -> Response:
         periods=PERIODS,
         measure=measure,
         history=[each for each in reversed(history) if each.models],
-        chart=usage_chart(history, "tokens" if measure == "tokens" else "cost"),
+        chart=usage_chart(history, measure),
         tiers=[(each.tier, each.spent, "") for each in await stores.spending.by_tier(since)],
         turns=await stores.turns.by_tier(since),
-        models=[(each.model, each, "") for each in by_cost[:MAX_MODELS]],
+        models=[(each.model, each, "") for each in by_model[:MAX_MODELS]],
         people=[(each.name or f"person {each.person_id}", each.spent, f"/people/{each.person_id}") for each in people],
         max_people=MAX_PEOPLE,
     )
