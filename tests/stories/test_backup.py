@@ -75,7 +75,7 @@ async def test_a_backup_under_load_moves_to_postgres(on: BotHarness, postgres: S
     await asyncio.to_thread(restore, moved, str(archive.path))
     again = await asyncio.to_thread(make, moved, folder / "moved.tar.gz")
     restore(back := at(folder / "back"), str(again.path))
-    assert rows(here.root / "tierbot.db", "select count(*) from inbox")[0][0] > 0
+    assert rows(here.root / "tierbot.db", "select count(*) > 0 from inbox") == [(1,)]
     assert sorted(whole(back.root / "tierbot.db")) == sorted(whole(here.root / "tierbot.db"))
 
 
