@@ -144,14 +144,16 @@ async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
 
 def install_as_new_user(home: Path, wheel: Path) -> tuple[str, ...]:
     """Give the folder to a user that nobody else is, who installs the wheel there from the package index; how to run a
-    command as them."""
-    as_user = () if os.geteuid() else ("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups")
-    copy = Path(shutil.copy(wheel, home))
+    command as them. Without root or a Python that others can run, it is this user's."""
+    as_user: tuple[str, ...] = ("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups")
+    python, copy = "/usr/bin/python3", Path(shutil.copy(wheel, home))
+    usable = (*as_user, python, "-c", "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))")
+    if os.geteuid() or subprocess.run(usable, check=False).returncode:
+        as_user, python = (), str(Path(sys.executable).resolve())
     for path in (home, copy) if as_user else ():
         os.chown(path, int(UID), int(UID))
     environ = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     environ |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
-    python = Path(sys.executable).resolve()
     for step in ((python, "-m", "venv", home / "venv"), (home / "venv" / "bin" / "pip", "install", "-q", copy)):
         subprocess.run([*as_user, *step], cwd=home, env=environ, check=True)
     return as_user
