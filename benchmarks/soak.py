@@ -25,7 +25,7 @@ from benchmarks.reporting.section import (
 from benchmarks.turns import CALLS
 
 TURNS, QUICK = 100_000, 200
-CHATS = 20
+CHATS = 60
 LIMIT_PERCENT = 5.0
 """Maximum deviation of memory from its mean, up or down."""
 DATABASE_LIMIT_PERCENT = 5.0
@@ -62,7 +62,7 @@ TELEGRAM_FAULTS = (
 )
 """What Telegram does once to the next call of a method, in turn."""
 
-_SLOW_EVERY, _NEW_EVERY, _TOOLS_EVERY, _ROUNDS_EVERY, _FAULT_EVERY, _TELEGRAM_EVERY = 40, 25, 4, 12, 30, 50
+_SLOW_EVERY, _NEW_EVERY, _TOOLS_EVERY, _ROUNDS_EVERY, _FAULT_EVERY, _TELEGRAM_EVERY = 40, 25, 4, 12, 30, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def run(turns: int) -> Section:
 
 
 def talk(session: Session, turns: int, every: int) -> Soak:
-    """Run turns of twenty people at a time, who write again as soon as they are answered; looks at the process after
+    """Run turns of sixty people at a time, who write again as soon as they are answered; looks at the process after
     each `every` turns. Raises TimeoutError if an answer doesn't come."""
     people, servers = list(itertools.islice(session.chats, CHATS)), session.servers
     numbers, done, found = iter(range(turns)), 0, Soak()

@@ -125,7 +125,7 @@ def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     assert [result["content"].startswith("Error") for result in results] == [False] * 3, results
     assert [each.turns for each in soaked.states] == [40, 80, 120]
     assert all(min(each.megabytes, each.descriptors, each.database) > 0 for each in soaked.states)
-    assert len(soaked.plain) == 83
+    assert len(soaked.plain) == 85
 
 
 @pytest.mark.parametrize(("ours", "kept"), [(130.0, True), (131.0, False)])
