@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from handlers.access.gate import AccessGate, say_for
 from handlers.access.roles import may
@@ -32,6 +33,7 @@ NOTHING = Reply("")
 
 log = logging.getLogger("handlers")
 
+Queue = Literal["turns", "answers", "commands"]
 CommandTable = Mapping[str, tuple[CommandSpec, Handler]]
 
 
@@ -69,17 +71,19 @@ class Dispatcher:
         """Whether a person is allowed to write in private; False if the storage fails."""
         return await self._gate.knows(user)
 
-    async def begins_turn(self, message: InboundMessage) -> bool:
-        """Whether the message waits for the running turn. All other messages are answered at once."""
-        if message.kind in ("edited", "unsupported"):
-            return False
+    async def queue_of(self, message: InboundMessage) -> Queue:
+        """Where the message waits: "turns" behind the running turn, "answers" behind other answers to /connect, and
+        "commands" behind nothing that takes long, also if the storage fails."""
         try:
             if await self._is_answer(message):
-                return False
+                return "answers"
+            if message.kind in ("edited", "unsupported"):
+                return "commands"
             spec = await self._spec(message)
         except (Refused, StorageFault):
-            return False
-        return spec.queued if spec is not None else message.kind in ("message", "press")
+            return "commands"
+        waits = spec.queued if spec is not None else message.kind in ("message", "press")
+        return "turns" if waits else "commands"
 
     async def without_secrets(self, message: InboundMessage) -> InboundMessage:
         """The message as it may be stored: an answer to /connect is encrypted, and not quoted. A word that cancels
@@ -93,13 +97,6 @@ class Dispatcher:
         if self._connecting.cancels(message):
             return replace(message, text="/stop")
         return await self._connecting.seal(message)
-
-    async def answers_question(self, message: InboundMessage) -> bool:
-        """Whether the message answers a question of /connect; False if the storage fails."""
-        try:
-            return await self._is_answer(message)
-        except StorageFault:
-            return False
 
     async def _is_answer(self, message: InboundMessage) -> bool:
         """Whether the message answers a question of /connect. Any command cancels that."""

@@ -202,13 +202,15 @@ class Inbox:
         message = entry.message
         if message.chat in self._turns and message.kind == "message" and is_stop(message.own_text):
             self._commands.put(message.chat, replace(entry, message=replace(message, text="/stop")))
-        elif await self._dispatcher.begins_turn(message):
-            self._queue_turn(entry)
-        elif await self._dispatcher.answers_question(message):
-            self._put_behind_commands(entry)
-            self._answers.put(message.chat, entry)
-        else:
-            self._commands.put(message.chat, entry)
+            return
+        match await self._dispatcher.queue_of(message):
+            case "turns":
+                self._queue_turn(entry)
+            case "answers":
+                self._put_behind_commands(entry)
+                self._answers.put(message.chat, entry)
+            case "commands":
+                self._commands.put(message.chat, entry)
 
     async def _run_command(self, chat: ChatKey) -> None:
         entry = self._commands.take(chat)
