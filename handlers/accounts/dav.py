@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from handlers.accounts.kinds import QUOTES, AccountKind, Field, ServiceFailed, Tested, is_host
@@ -30,6 +31,7 @@ _WELL_KNOWN = {CALENDAR: "/.well-known/caldav", CONTACTS: "/.well-known/carddav"
 _TYPE, _NAME = (DAV, "resourcetype"), (DAV, "displayname")
 _COMPONENTS, _PRIVILEGES = (CALDAV, "supported-calendar-component-set"), (DAV, "current-user-privilege-set")
 
+T = TypeVar("T")
 Properties = Mapping[tuple[str, str], Any]
 """The properties of a resource, as XML elements by namespace and name."""
 
@@ -40,11 +42,18 @@ class DavServers:
     def __init__(self, reachable: Callable[[Person], Reachable]) -> None:
         self._reachable = reachable
 
-    def session(self, person: Person, details: Mapping[str, str], secret: str) -> GuardedSession:
-        """A session with an account's server. Imports for 0.2 s at first, so call it in a thread."""
-        from handlers.accounts.guarded_session import GuardedSession
+    async def in_session(
+        self, person: Person, details: Mapping[str, str], secret: str, work: Callable[[GuardedSession], T]
+    ) -> T:
+        """The result of `work`, run in a thread with a session with an account's server. Raises what it raises."""
 
-        return GuardedSession(self._reachable(person), details["user"], secret)
+        def threaded() -> T:
+            from handlers.accounts.guarded_session import GuardedSession  # imports for 0.2 s
+
+            with closing(GuardedSession(self._reachable(person), details["user"], secret)) as session:
+                return work(session)
+
+        return await asyncio.to_thread(threaded)
 
     def kinds(self) -> tuple[AccountKind, ...]:
         """The kinds of account that a calendar server serves."""
@@ -71,17 +80,7 @@ class DavServers:
         )
 
     async def _tested(self, kind: str, person: Person, details: Mapping[str, str], secret: str) -> Tested:
-        return await asyncio.to_thread(self._test, kind, person, details, secret)
-
-    def _test(self, kind: str, person: Person, details: Mapping[str, str], secret: str) -> Tested:
-        session = self.session(person, details, secret)
-        try:
-            home = find_home(session, kind, details["address"])
-            if not collections(session, kind, home):
-                words = "this account has no calendar" if kind == CALENDAR else "this account has no address book"
-                raise ServiceFailed(words)
-        finally:
-            session.close()
+        home = await self.in_session(person, details, secret, partial(_tested_home, kind, details["address"]))
         host = urlsplit(home).hostname or details["address"]
         return Tested(f"{details['user']} · {host}", {**details, "home": home})
 
@@ -108,6 +107,15 @@ def read_user(text: str) -> str:
     if len(text) > 200 or not text.isprintable():
         raise Refused("That is not a user name.")
     return text
+
+
+def _tested_home(kind: str, address: str, session: GuardedSession) -> str:
+    """The URL of the account's calendars or address books. Raises ServiceFailed if there are none."""
+    home = find_home(session, kind, address)
+    if not collections(session, kind, home):
+        words = "this account has no calendar" if kind == CALENDAR else "this account has no address book"
+        raise ServiceFailed(words)
+    return home
 
 
 def find_home(session: GuardedSession, kind: str, address: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from routing.types.time_zones import time_zone
 from routing.types.tools import ToolScope, Traits
 
 if TYPE_CHECKING:  # imported when a calendar is first used
+    from handlers.accounts.guarded_session import GuardedSession
     from handlers.tools.calendar.editing import Changes
     from handlers.tools.calendar.events import Occurrence
 
@@ -251,15 +251,11 @@ class CalendarTools:
         """Run `work` in a thread with the person's calendars. Raises ToolFailed."""
         account = await self._accounts.open(scope.person, *KINDS)
 
-        def threaded() -> T:
-            session = self._dav.session(scope.person, account.details, account.secret)
-            try:
-                return work(CalendarServer(session, account.details["home"]), account)
-            finally:
-                session.close()
+        def opened(session: GuardedSession) -> T:
+            return work(CalendarServer(session, account.details["home"]), account)
 
         try:
-            return await asyncio.to_thread(threaded)
+            return await self._dav.in_session(scope.person, account.details, account.secret, opened)
         except ServiceFailed as failed:
             again = " Tell the user to send /connect calendar." if failed.again == "secret" else ""
             raise ToolFailed(f"The calendar can't be used: {failed.reason}.{again}") from None

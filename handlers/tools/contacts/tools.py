@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,7 @@ from routing.types.tools import ToolScope, Traits
 
 if TYPE_CHECKING:  # imported when an address book is first used
     from handlers.accounts.dav_items import Item
+    from handlers.accounts.guarded_session import GuardedSession
 
 NAME = "contacts"
 KINDS = (CONTACTS, CALENDAR)
@@ -142,16 +142,12 @@ class ContactTools:
         """Run `work` in a thread with the person's address books. Raises ToolFailed."""
         account = await self._accounts.open(scope.person, *KINDS)
 
-        def threaded() -> T:
-            session = self._dav.session(scope.person, account.details, account.secret)
-            try:
-                home = account.details["home"] if account.kind == CONTACTS else ""
-                return work(AddressBooks(session, home or find_home(session, CONTACTS, account.details["address"])))
-            finally:
-                session.close()
+        def opened(session: GuardedSession) -> T:
+            home = account.details["home"] if account.kind == CONTACTS else ""
+            return work(AddressBooks(session, home or find_home(session, CONTACTS, account.details["address"])))
 
         try:
-            return await asyncio.to_thread(threaded)
+            return await self._dav.in_session(scope.person, account.details, account.secret, opened)
         except ServiceFailed as failed:
             kind = account.kind if failed.again == "secret" else CONTACTS
             words = f"The address book can't be used: {failed.reason}. Tell the user; /connect {kind} connects it anew."
