@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -24,8 +24,10 @@ class CalendarServer(DavItems):
 
     noun, ending, mime = "event", ".ics", "text/calendar"
 
-    def __init__(self, session: GuardedSession, home: str) -> None:
-        super().__init__(session, CALENDAR, home)
+    def __init__(self, session: GuardedSession, details: Mapping[str, str]) -> None:
+        super().__init__(session, CALENDAR, details["home"])
+        self.organizer = details["user"] if "@" in details["user"] else ""
+        """The address of the person who invites; empty if their user name is none."""
 
     def calendar(self, name: str) -> tuple[str, str]:
         """The calendar of this name; without one the first that can be changed. Raises ToolFailed."""

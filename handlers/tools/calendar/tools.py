@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from handlers.accounts.accounts import Accounts, OpenAccount
+from handlers.accounts.accounts import Accounts
 from handlers.accounts.dav import CALENDAR, DavServers
 from handlers.accounts.dav_items import Item
 from handlers.accounts.kinds import ServiceFailed
@@ -68,7 +68,7 @@ class CalendarTools:
         zone = await time_zone(scope.time_zone)
         first, last = self._range(start, end, 1, zone)
 
-        def work(server: CalendarServer, account: OpenAccount) -> dict[str, Any]:
+        def work(server: CalendarServer) -> dict[str, Any]:
             words = query.casefold().split()
             listed = [
                 (found, name, _identity(server, entry, found.recurrence_id))
@@ -100,7 +100,7 @@ class CalendarTools:
         zone = await time_zone(scope.time_zone)
         first, last = self._range(start, end, 1, zone)
 
-        def work(server: CalendarServer, account: OpenAccount) -> dict[str, Any]:
+        def work(server: CalendarServer) -> dict[str, Any]:
             busy = [each.span(zone) for _, _, each in self._found(server, first, last, zone) if each.busy]
             gaps = times.free(busy, first, last, (from_hour, to_hour), minutes)
             listed = [f"{times.shown(begins, zone)} to {ends:%H:%M}" for begins, ends in gaps[:MAX_GAPS]]
@@ -144,11 +144,11 @@ class CalendarTools:
         if not 0 <= remind_minutes <= 40_320:
             raise ToolFailed("remind_minutes must be between 0 and 40320 (four weeks).")
 
-        def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
+        def work(server: CalendarServer) -> tuple[dict[str, Any], bytes]:
             from handlers.tools.calendar import editing, events
 
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            uid, made = editing.new(changes, repeat, remind_minutes, _mail(account))
+            uid, made = editing.new(changes, repeat, remind_minutes, server.organizer)
             url, name = server.calendar(calendar)
             entry = server.create(url, uid, editing.written(made))
             found = events.find(made, "", zone)
@@ -189,14 +189,14 @@ class CalendarTools:
         """Changes what is given. Of a repeated event only the one with this id, or with `series` all."""
         zone = await time_zone(scope.time_zone)
 
-        def work(server: CalendarServer, account: OpenAccount) -> tuple[dict[str, Any], bytes]:
+        def work(server: CalendarServer) -> tuple[dict[str, Any], bytes]:
             from handlers.tools.calendar import editing, events
 
             entry, parsed, recurrence_id = _read(server, id)
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             if series and recurrence_id and changes.start is not None:
                 changes = editing.for_series(parsed, recurrence_id, changes, zone)
-            editing.change(parsed, "" if series else recurrence_id, changes, _mail(account))
+            editing.change(parsed, "" if series else recurrence_id, changes, server.organizer)
             server.replace(entry, editing.written(parsed))
             found = events.find(parsed, "" if series else recurrence_id, zone)
             assert found is not None
@@ -220,7 +220,7 @@ class CalendarTools:
     async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:
         """Deletes an event. Of a repeated one only the one with this id, or with `series` all."""
 
-        def work(server: CalendarServer, account: OpenAccount) -> str:
+        def work(server: CalendarServer) -> str:
             from handlers.tools.calendar import editing
 
             entry, parsed, recurrence_id = _read(server, id)
@@ -236,7 +236,7 @@ class CalendarTools:
     async def _find(self, scope: ToolScope, id: str) -> Occurrence:
         zone = await time_zone(scope.time_zone)
 
-        def work(server: CalendarServer, account: OpenAccount) -> Occurrence:
+        def work(server: CalendarServer) -> Occurrence:
             from handlers.tools.calendar import events
 
             _, parsed, recurrence_id = _read(server, id)
@@ -247,12 +247,12 @@ class CalendarTools:
 
         return await self._with(scope, work)
 
-    async def _with(self, scope: ToolScope, work: Callable[[CalendarServer, OpenAccount], T]) -> T:
+    async def _with(self, scope: ToolScope, work: Callable[[CalendarServer], T]) -> T:
         """Run `work` in a thread with the person's calendars. Raises ToolFailed."""
         account = await self._accounts.open(scope.person, *KINDS)
 
         def opened(session: GuardedSession) -> T:
-            return work(CalendarServer(session, account.details["home"]), account)
+            return work(CalendarServer(session, account.details))
 
         try:
             return await self._dav.in_session(scope.person, account.details, account.secret, opened)
@@ -344,11 +344,6 @@ def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
     if parsed is None:
         raise ToolFailed("This entry can't be read.")
     return entry, parsed, recurrence_id
-
-
-def _mail(account: OpenAccount) -> str:
-    """The address of the person who invites, if their user name is one."""
-    return account.details["user"] if "@" in account.details["user"] else ""
 
 
 def _attached(scope: ToolScope, invitation: bytes) -> dict[str, str]:
