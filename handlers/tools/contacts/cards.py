@@ -26,15 +26,15 @@ _LINE = re.compile(rf"(?:{_NAME}\.)?{_NAME}(?:;(?=[;:]))?(?:;{_NAME}(?:={_VALUE}
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What to set; None leaves a field as it is, and an empty value removes it."""
+    """What to set. None and "" leave a field as it is; no values and a text of spaces remove it."""
 
-    name: str | None = None
+    name: str = ""
     phones: Sequence[str] | None = None
     emails: Sequence[str] | None = None
-    company: str | None = None
-    address: str | None = None
-    birthday: str | None = None
-    notes: str | None = None
+    company: str = ""
+    address: str = ""
+    birthday: str = ""
+    notes: str = ""
 
 
 def parse(text: str) -> Any | None:
@@ -81,33 +81,38 @@ def new(fields: Fields) -> tuple[str, bytes]:
     """A new contact and its unique id. Raises ToolFailed."""
     card, uid = vobject.vCard(), str(uuid4())
     card.add("uid").value = uid
+    _set_name(card, fields.name)
     return uid, change(card, fields)
 
 
 def change(card: Any, fields: Fields) -> bytes:
     """The contact with these fields set. Raises ToolFailed."""
-    if fields.name is not None:
-        name = _line(fields.name)
-        if not name:
-            raise ToolFailed("The contact needs a name.")
-        given, _, family = name.rpartition(" ")
-        _set(card, "fn", [name])
-        _set(card, "n", [vobject.vcard.Name(family=family, given=given)])
+    if fields.name:
+        _set_name(card, fields.name)
     _set(card, "tel", _lines(fields.phones))
     _set(card, "email", _lines(fields.emails))
-    if fields.company is not None:
+    if fields.company:
         _set(card, "org", [[_line(fields.company)]] if fields.company.strip() else [])
-    if fields.address is not None:
+    if fields.address:
         street = vobject.vcard.Address(street=_line(fields.address))
         _set(card, "adr", [street] if fields.address.strip() else [])
-    if fields.birthday is not None:
+    if fields.birthday:
         _set(card, "bday", [_birthday(fields.birthday)] if fields.birthday.strip() else [])
-    if fields.notes is not None:
+    if fields.notes:
         _set(card, "note", [fields.notes[:MAX_TEXT]] if fields.notes.strip() else [])
     try:
         return str(card.serialize(validate=False)).encode()
     except (vobject.base.VObjectError, ValueError, AttributeError, TypeError):
         raise ToolFailed("This contact can't be changed here.") from None
+
+
+def _set_name(card: Any, text: str) -> None:
+    name = _line(text)
+    if not name:
+        raise ToolFailed("The contact needs a name.")
+    given, _, family = name.rpartition(" ")
+    _set(card, "fn", [name])
+    _set(card, "n", [vobject.vcard.Name(family=family, given=given)])
 
 
 def _set(card: Any, field: str, values: Sequence[Any] | None) -> None:

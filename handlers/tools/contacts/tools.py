@@ -86,8 +86,7 @@ class ContactTools:
         def work(books: AddressBooks) -> dict[str, Any]:
             from handlers.tools.contacts import cards
 
-            given = company or None, address or None, birthday or None, notes or None
-            uid, data = cards.new(cards.Fields(name, phones, emails, *given))
+            uid, data = cards.new(cards.Fields(name, phones, emails, company, address, birthday, notes))
             item = books.create(books.book(), uid, data)
             return {"created": {"id": books.identity(item)} | cards.shown(cards.parse(data.decode()))}
 
@@ -112,8 +111,7 @@ class ContactTools:
             from handlers.tools.contacts import cards
 
             item, card = _read(books, id)
-            given = company or None, address or None, birthday or None, notes or None
-            data = cards.change(card, cards.Fields(name or None, phones, emails, *given))
+            data = cards.change(card, cards.Fields(name, phones, emails, company, address, birthday, notes))
             books.replace(item, data)
             return {"changed": {"id": books.identity(item)} | cards.shown(cards.parse(data.decode()))}
 

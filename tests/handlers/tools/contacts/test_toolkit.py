@@ -63,6 +63,18 @@ async def test_what_the_tools_do_not_show_is_kept(on: Office) -> None:
     assert (await found(on, "rome"))[0]["notes"] == "met in Rome"
 
 
+async def test_a_value_is_removed_and_an_empty_text_is_not_given(on: Office) -> None:
+    made = json.loads(await on.call("create_contact", name="Bob Miller", company="Siemens", phones=["1"]))["created"]
+    changed = json.loads(await on.call("update_contact", id=made["id"], name="", company="", notes=" "))["changed"]
+    assert changed == made
+    changed = json.loads(await on.call("update_contact", id=made["id"], company=" ", phones=[]))["changed"]
+    assert changed == {"id": made["id"], "name": "Bob Miller"}
+    with pytest.raises(ToolFailed, match="needs a name"):
+        await on.call("update_contact", id=made["id"], name=" ")
+    with pytest.raises(ToolFailed, match="needs a name"):
+        await on.call("create_contact", name="")
+
+
 async def test_values_cannot_add_properties(on: Office) -> None:
     await on.call("create_contact", name="Eve\r\nTEL:110", phones=["1\r\nEMAIL:x@example.com"], notes="a\r\nURL:x")
     stored = on.server.stored("/ann/people/")
