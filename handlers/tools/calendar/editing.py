@@ -20,6 +20,7 @@ from handlers.tools.calendar.events import (
     occurrences,
     original_start,
     shifted,
+    start_of,
     time_of,
     too_often,
 )
@@ -85,8 +86,7 @@ def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: 
     if event is None:
         _check_repeats(calendar, recurrence_id, original)
         event = Event.from_ical(main.to_ical())
-        start = time_of(main, "DTSTART")
-        assert start is not None
+        start = start_of(main)
         for name in ("RRULE", "RDATE", "EXDATE", "DURATION", "DTSTART", "DTEND"):
             event.pop(name, None)
         event.add("DTSTART", original)
@@ -98,9 +98,9 @@ def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: 
 
 def for_series(parsed: Any, recurrence_id: str, changes: Changes, zone: ZoneInfo) -> Changes:
     """The first start and end of the series, if the repetition with this recurrence id moves to the given ones."""
-    here, main = find(parsed, recurrence_id, zone), find(parsed, "", zone)
-    if here is None or main is None or changes.start is None:
+    if changes.start is None:
         return changes
+    here, main = find(parsed, recurrence_id, zone), find(parsed, "", zone)
     by = _wall(changes.start, zone) - _wall(here.start, zone)
     end = None if changes.end is None else main.start + by + (_wall(changes.end, zone) - _wall(changes.start, zone))
     return replace(changes, start=main.start + by, end=end)
@@ -167,8 +167,7 @@ def read_attendees(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _apply(event: Component, changes: Changes, organizer: str) -> None:
-    start = time_of(event, "DTSTART")
-    assert start is not None
+    start = start_of(event)
     begins = changes.start if changes.start is not None else start
     ends = changes.end if changes.end is not None else shifted(begins, end_of(event, start) - start, begins, start)
     if isinstance(begins, datetime) != isinstance(ends, datetime):

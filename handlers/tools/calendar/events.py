@@ -30,6 +30,7 @@ _ZONE_RULE = frozenset(("FREQ", "BYMONTH", "BYDAY", "BYMONTHDAY", "UNTIL", "COUN
 MAX_OCCURRENCES = 2_000
 MAX_TEXT = 2_000
 """Characters of a title, a place or notes that a model sees or writes."""
+UNCHANGEABLE = "This entry can't be changed here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +125,14 @@ def master(calendar: Calendar) -> Component:
     """The event itself, not a changed repetition of it. Raises ToolFailed."""
     found: list[Component] = [each for each in calendar.walk("VEVENT") if "RECURRENCE-ID" not in each]
     if not found:
-        raise ToolFailed("This entry can't be changed here.")
+        raise ToolFailed(UNCHANGEABLE)
     return found[0]
 
 
-def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence | None:
-    """The repetition with this recurrence id, or the event itself without one."""
+def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence:
+    """The repetition with this recurrence id, or the event itself without one. Raises ToolFailed."""
     main = master(calendar)
-    start = original_start(main, recurrence_id) if recurrence_id else time_of(main, "DTSTART")
-    if start is None:
-        return None
+    start = original_start(main, recurrence_id) if recurrence_id else start_of(main)
     event = (changed_repetition(calendar, start) if recurrence_id else None) or main
     begins = start if event is main else time_of(event, "DTSTART") or start
     length = end_of(event, time_of(event, "DTSTART") or begins) - (time_of(event, "DTSTART") or begins)
@@ -180,6 +179,14 @@ def changed_repetition(calendar: Calendar, original: When) -> Component | None:
 def time_of(event: Component, name: str) -> When | None:
     value = getattr(event.get(name), "dt", None)
     return value if isinstance(value, date) else None
+
+
+def start_of(event: Component) -> When:
+    """Raises ToolFailed for an entry that some program wrote without a start."""
+    start = time_of(event, "DTSTART")
+    if start is None:
+        raise ToolFailed(UNCHANGEABLE)
+    return start
 
 
 def end_of(event: Component, start: When) -> When:

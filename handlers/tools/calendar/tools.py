@@ -152,7 +152,6 @@ class CalendarTools:
             url, name = server.calendar(calendar)
             entry = server.create(url, uid, editing.written(made))
             found = events.find(made, "", zone)
-            assert found is not None
             shown = _shown(found, name, _identity(server, entry, ""), zone)
             return shown, editing.invitation(made) if changes.attendees else b""
 
@@ -199,7 +198,6 @@ class CalendarTools:
             editing.change(parsed, "" if series else recurrence_id, changes, server.organizer)
             server.replace(entry, editing.written(parsed))
             found = events.find(parsed, "" if series else recurrence_id, zone)
-            assert found is not None
             identity = _identity(server, entry, "" if series else recurrence_id)
             return _shown(found, "", identity, zone), editing.invitation(parsed) if found.attendees else b""
 
@@ -240,10 +238,7 @@ class CalendarTools:
             from handlers.tools.calendar import events
 
             _, parsed, recurrence_id = _read(server, id)
-            found = events.find(parsed, recurrence_id, zone)
-            if found is None:
-                raise ToolFailed("This entry can't be changed here.")
-            return found
+            return events.find(parsed, recurrence_id, zone)
 
         return await self._with(scope, work)
 

@@ -1,4 +1,4 @@
-"""Entries that others sent and that would keep a thread busy for ever."""
+"""Entries of other programs: some would keep a thread busy for ever, some have no start."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import resource
 import subprocess
 import sys
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from handlers.tools.calendar.editing import read_rule
+from handlers.tools.calendar import events
+from handlers.tools.calendar.editing import Changes, change, read_rule
 from routing.errors import ToolFailed
 
 CPU_SECONDS = 30
@@ -66,3 +68,11 @@ def test_no_entry_takes_for_ever() -> None:
 def test_no_such_rule_is_written(rule: str) -> None:
     with pytest.raises(ToolFailed, match="is no repetition"):
         read_rule(rule)
+
+
+def test_an_entry_without_a_start_cannot_be_changed() -> None:
+    found = events.parse(entry("DTSTAMP:20261101T000000Z"))
+    assert found is not None
+    for work in (lambda: events.find(found, "", ZoneInfo("UTC")), lambda: change(found, "", Changes("New"), "")):
+        with pytest.raises(ToolFailed, match="can't be changed here"):
+            work()
