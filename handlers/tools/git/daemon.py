@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from handlers.tools.git.packets import MAX_REQUEST_BYTES, read_commands, read_packet
-from handlers.tools.git.remote import CONNECT_SECONDS, FETCH, PUSH, SILENT_SECONDS, Route
+from handlers.tools.git.remote import CONNECT_SECONDS, FETCH, OTHER_REPOSITORY, PUSH, SILENT_SECONDS, TOO_LARGE, Route
 from routing.errors import ToolFailed
 
 _CHUNK = 65536
@@ -52,7 +52,7 @@ async def _with_daemon(route: Route, reader: asyncio.StreamReader, writer: async
     words, *more = line.split(b"\0")
     service, _, wanted = words.rstrip(b"\n").decode(errors="replace").partition(" ")
     if service not in route.services or wanted != unquote(route.remote.path):
-        raise ToolFailed("git asked for something else than this repository, which is not allowed.")
+        raise ToolFailed(OTHER_REPOSITORY)
     async with asyncio.timeout(CONNECT_SECONDS):
         there, server = await asyncio.open_connection(route.addresses[0], route.remote.port)
     try:
@@ -90,6 +90,6 @@ async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, mo
                 break
             most -= len(chunk)
             if most < 0:
-                raise ToolFailed("The repository is larger than the person's folder may be. Clone with depth 1.")
+                raise ToolFailed(TOO_LARGE)
             writer.write(chunk)
             await writer.drain()

@@ -21,7 +21,16 @@ from yarl import URL
 
 from handlers.tools.git.daemon import daemon
 from handlers.tools.git.packets import MAX_REQUEST_BYTES, read_commands
-from handlers.tools.git.remote import CONNECT_SECONDS, FETCH, PUSH, SILENT_SECONDS, Login, Route
+from handlers.tools.git.remote import (
+    CONNECT_SECONDS,
+    FETCH,
+    OTHER_REPOSITORY,
+    PUSH,
+    SILENT_SECONDS,
+    TOO_LARGE,
+    Login,
+    Route,
+)
 from routing.errors import ToolFailed
 
 MAX_REFS_BYTES = 64 * 2**20
@@ -143,7 +152,7 @@ class _Http:
                 return await self._refs(request, f"/info/refs?service={service}")
             if request.method == "POST" and asked == f"{base}/{service}":
                 return await self._exchanged(request, service)
-        raise ToolFailed("git asked for something else than this repository, which is not allowed.")
+        raise ToolFailed(OTHER_REPOSITORY)
 
     async def _refs(self, request: web.BaseRequest, suffix: str) -> web.StreamResponse:
         for _ in range(MAX_REDIRECTS):
@@ -191,7 +200,7 @@ class _Http:
                 self._left -= len(chunk)
                 most -= len(chunk)
                 if most < 0:
-                    raise ToolFailed("The repository is larger than the person's folder may be. Clone with depth 1.")
+                    raise ToolFailed(TOO_LARGE)
                 try:
                     await response.write(chunk)
                 except ConnectionError:  # git has ended

@@ -14,6 +14,9 @@ CONNECT_SECONDS, SILENT_SECONDS = 15.0, 120.0
 """Time limits for connecting, and for a server that sends nothing."""
 FETCH, PUSH = "git-upload-pack", "git-receive-pack"
 """What git asks of a server."""
+OTHER_REPOSITORY = "git asked for something else than this repository, which is not allowed."
+TOO_LARGE = "The repository is larger than the person's folder may be. Clone with depth 1."
+"""What the model is told of a request that is not let through, and of more than `Route.max_bytes`."""
 _PORTS = {"https": 443, "http": 80, "git": 9418}
 _SSH = re.compile(r"(?:ssh://)?(?:[\w.-]+@)?(?P<host>[\w.-]+\.[A-Za-z]+)(?::\d+/|[:/])(?P<path>[^:\s]+)")
 _PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]+")
