@@ -118,14 +118,15 @@ class Chat:
 
     async def unanswered(self, ask: CommandContext, words: str) -> Reply:
         """Explains why a message gets no answer, and stores it so that /retry can ask it."""
+        _, written = typed_prefix(ask.message, ask.person.role)
         record = TurnRecord(
             turn_id=ask.turn_id,
             conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
-            question=await self.whole_text(ask, typed_prefix(ask.message, ask.person.role)[1]),
+            question=await self.whole_text(ask, written),
             pictures=_shown(ask),
             source=_source(ask.message),
-            own_words=own_words(ask.message, typed_prefix(ask.message, ask.person.role)[1]),
+            own_words=own_words(ask.message, written),
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
