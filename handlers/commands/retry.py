@@ -60,7 +60,6 @@ class RetryCommand:
         if not written:
             written, prefix = edit.get("text", ""), prefix or tiers.known(edit.get("tier", ""))
         text = written or asked.text
-        own_words = {asked.text: asked.own_words, edit.get("text"): edit.get("own_words", "")}.get(text, "")
         again = Question(
             ask.person,
             conversation_id,
@@ -72,7 +71,7 @@ class RetryCommand:
             asked.turn_id,
             await self._escalates(conversation_id, prefix),
             ask.fixed,
-            own_words=own_words,
+            own_words=_own_words(text, asked, edit),
         )
         reply = await self._chat.turn(ask, again)
         if reply.buttons and written:  # the next retry must use the new text too
@@ -90,3 +89,10 @@ class RetryCommand:
         """Whether this tier is higher than the tier that answered."""
         before = await self._history.tiers(conversation_id, 1)
         return prefix is not None and bool(before) and TIERS.index(prefix) > TIERS.index(before[-1])
+
+
+def _own_words(text: str, asked: StoredMessage, edit: Mapping[str, str]) -> str:
+    """`Question.own_words` of this text. A retry button repeats a text after the command, so texts are compared."""
+    if text == edit.get("text"):
+        return edit.get("own_words", "")
+    return asked.own_words if text == asked.text else ""
