@@ -105,6 +105,10 @@ async def test_a_document_does_not_choose_tools_later_either(on: BotHarness) -> 
     async with running(on):
         said = on.tg.say_document("letter.txt", letter, "text/plain", caption="Summarise this")
         await on.tg.reply(said, after=said)
+        offer = await on.tg.reply(after=on.tg.edit(said, "Shorten this"))
+        on.tg.press("🔁 Answer again", message=offer)
+        assert (await on.tg.reply(after=offer)).text.startswith("You said: Shorten this")
+        assert "get_weather" not in on.ms.last.reading.tool_names
         for words in ("/retry", "/retry fast", "and shorter?"):
             assert "/connect" not in (await ask(on, words)).text
             assert "get_weather" not in on.ms.last.reading.tool_names
