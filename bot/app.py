@@ -42,6 +42,7 @@ from handlers.notices.outages import Outages
 from handlers.notices.spoken_answers import SpokenAnswers
 from handlers.personal_data import PersonalData
 from handlers.post_turn import PostTurnHooks
+from handlers.question_text import QuestionTexts
 from handlers.ratings import Reactions
 from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
 from handlers.running import RunningTurns
@@ -130,7 +131,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     limits = engine.models.config.sandbox
     folders = PersonFiles(workspace.files, limits.disk_bytes, limits.files)
     incoming = IncomingFiles(files.content, folders)
-    chat = Chat(router, stores.history, stores.preferences, incoming, files.transcribe, clock, critic)
+    texts = QuestionTexts(stores.history, stores.preferences, incoming, files.transcribe)
+    chat = Chat(router, stores.history, stores.preferences, texts, clock, critic)
     wrong = WrongCodes(steady)
     outages = Outages(notices, stores.state, steady)
     linking = Linking(stores.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
@@ -161,6 +163,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         media=engine.media,
         speaker=engine.speaker,
         chat=chat,
+        texts=texts,
         council=engine.council,
         running=running,
         health=engine.health,
@@ -179,7 +182,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     gate = AccessGate(access, RateLimit(parse_limits(settings.user_rate_limit)), approvals)
     buttons = CallbackButtons(stores.outbox)
-    edits = Edits(stores.history, stores.state, running, chat)
+    edits = Edits(stores.history, stores.state, running, texts)
     alarms = Alarms(stores.turns, stores.state, notices)
     critic_notices = CriticNotices(
         critic, stores.people, stores.ledger, notices.send, lambda: engine.models.config.contracts
@@ -195,8 +198,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         stores.actions, stores.allowances, engine.tooling.toolbox, router, stores.preferences, chat.follow_up
     )
     commands = build_commands(dependencies) | {CONFIRM.name: (CONFIRM, confirmations)}
-    texts = TextHandlers(chat, edits, engine.accounts.connecting)
-    dispatcher = Dispatcher(gate, buttons, commands, texts, stores.ledger, after)
+    text_handlers = TextHandlers(chat, edits, engine.accounts.connecting)
+    dispatcher = Dispatcher(gate, buttons, commands, text_handlers, stores.ledger, after)
     order = CommandOrder(
         stores.inbox, stores.people, stores.links, stores.preferences, stores.history, settings.bot_access == "open"
     )

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from handlers.confirmations import call_messages, card, press_message, raw_result
-from handlers.context import MAX_ATTEMPTS, CommandContext, ReceivedFile, Reply
+from handlers.context import MAX_ATTEMPTS, CommandContext, Reply
 from handlers.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
-from handlers.incoming import IncomingFiles
 from handlers.parsing import typed_prefix
-from handlers.replies.budget_limits import cost_of, refusal
+from handlers.question_text import QuestionTexts, own_words, shown_pictures, source_of
+from handlers.replies.budget_limits import cost_of
 from handlers.replies.facts import remembered
 from handlers.replies.footer import fallback_lines, footer
-from handlers.replies.names import plain_name
 from handlers.replies.outcome import answer_text, input_warnings
 from handlers.replies.retry_buttons import buttons, cheaper, retry_button
 from handlers.schedules.views import late_note, short
+from handlers.turn_records import record_of, retry_failed
 from routing.critic.critic import Critic, Critique
 from routing.errors import Refused
 from routing.policy.tiers import check_role
 from routing.ports import Clock, HistoryStore, PreferenceStore
 from routing.router import Router
 from routing.tracing import span
-from routing.turn.truncation import emergency
 from routing.types.budgets import BudgetExceeded
-from routing.types.decisions import TierDecision
-from routing.types.history import TurnFacts, TurnRecord
+from routing.types.history import TurnRecord
 from routing.types.llm import ChatMessage
 from routing.types.memory import Fact
-from routing.types.messages import Attachment, InboundMessage
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.stop import Stopped
-from routing.types.tiers import DEFAULT_TIER
 from routing.types.time_zones import time_zone
 from routing.types.tools import PendingAction, ToolScope
 from routing.types.turns import Outcome, Question
@@ -47,21 +43,16 @@ SCANNED_UNSEEN = (
     "/model and use /retry, or send the text."
 )
 
-Transcribe = Callable[[Attachment, str, TurnCost, int], Awaitable[str]]
-"""Transcribes a voice message. Arguments: the attachment, the code of the language or empty, the cost to charge, the
-conversation id."""
-
 
 class Chat:
-    """`incoming` keeps what people send, and `transcribe` downloads a voice message. Both may raise Refused."""
+    """Runs the turns of questions. Most methods may raise Refused."""
 
     def __init__(
         self,
         router: Router,
         history: HistoryStore,
         preferences: PreferenceStore,
-        incoming: IncomingFiles,
-        transcribe: Transcribe,
+        texts: QuestionTexts,
         clock: Clock,
         critic: Critic,
     ) -> None:
@@ -70,8 +61,7 @@ class Chat:
         self._demo = Demo(clock)
         self._preferences = preferences
         self._history = history
-        self._incoming = incoming
-        self._transcribe = transcribe
+        self._texts = texts
 
     async def answer(self, ask: CommandContext) -> Reply:
         """Answers a message with its attachments. A button that carries no command sends its text as the person's
@@ -89,20 +79,15 @@ class Chat:
             if last is None or last.turn_id != ask.button.about:
                 words = "This button is out of date: there is a newer answer here. Nothing was asked."
                 return Reply(ask.say(words), apart=True)
-        text = await self.whole_text(ask, written)
-        for each in _pictures(ask.message):  # for tools; the model gets them in any case
-            try:
-                await self._incoming.store(each, ask.person.id)
-            except Refused as refused:
-                ask.kept.append(ReceivedFile(each.name, "", refusal=refused))
-        source = _source(ask.message)
+        text = await self._texts.whole_text(ask, written)
+        await self._texts.keep_pictures(ask)
         question = Question(
             ask.person,
             conversation_id,
             text,
-            _shown(ask),
+            shown_pictures(ask),
             prefix=prefix,
-            source=source,
+            source=source_of(ask.message),
             fixed=ask.fixed,
             own_words=own_words(ask.message, written),
         )
@@ -123,9 +108,9 @@ class Chat:
             turn_id=ask.turn_id,
             conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
-            question=await self.whole_text(ask, written),
-            pictures=_shown(ask),
-            source=_source(ask.message),
+            question=await self._texts.whole_text(ask, written),
+            pictures=shown_pictures(ask),
+            source=source_of(ask.message),
             own_words=own_words(ask.message, written),
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
@@ -181,7 +166,7 @@ class Chat:
             notices.append(ask.say(NOTE))
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
-        kept = question.kept if _retry_failed(question, outcome) else ask.turn_id
+        kept = question.kept if retry_failed(question, outcome) else ask.turn_id
         if isinstance(outcome.error, BudgetExceeded):
             tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, cost)
             again = cheaper(ask, tier, question.prefix, kept)
@@ -190,7 +175,7 @@ class Chat:
         noted, forget = remembered(ask, await self._stored_facts(ask, outcome))
         text = "\n\n".join(filter(None, (answer_text(ask, outcome), *notices, noted))).strip()
         again = (*again, *forget)
-        record = _record(ask, question, outcome)
+        record = record_of(ask, question, outcome)
         if outcome.waiting is None:
             return Reply(text, again, record)
         zone = await time_zone((await self._preferences.settings(ask.person.id)).time_zone)
@@ -246,46 +231,6 @@ class Chat:
         )
         return Reply(text, (), record)
 
-    async def whole_text(self, ask: CommandContext, written: str) -> str:
-        """Joins the quoted message, the text, the documents and the voice transcripts. Other people's words are quoted
-        line by line with their author, so that the model can tell them from the person's own."""
-        message = ask.message
-        content = await self._content(ask, written)
-        if content and message.forwarded_from is not None:
-            author = plain_name(message.forwarded_from) or "someone"
-            content = _quotation(f"Forwarded message from {author}, not written by me", content)
-        if message.quoted:
-            author = plain_name(message.quoted_from)
-            quoted = _quotation(f"I reply to {author}" if author else "I reply to", message.quoted)
-            content = f"{quoted}\n\n{content}".rstrip()
-        return content or ("What is in this picture?" if message.attachments else "")
-
-    async def _content(self, ask: CommandContext, written: str) -> str:
-        """The text followed by the documents and the voice transcripts. Raises Refused for a document that can't be
-        kept and came without a question."""
-        parts = []
-        if written.strip():
-            parts.append(written.strip())
-        alone = not parts and len(ask.message.attachments) == 1
-        for each in ask.message.attachments:
-            if each.kind in ("text", "document"):
-                received = await self._incoming.document(each, ask.person.id, alone)
-                ask.kept.append(received)
-                parts.append(received.text)
-            elif each.kind == "voice":
-                parts.append(await self._transcribed(ask, each))
-        return "\n\n".join(parts)
-
-    async def _transcribed(self, ask: CommandContext, attachment: Attachment) -> str:
-        """Transcribes a voice message and charges its sender. Raises Refused if a budget is used up."""
-        conversation = await self._history.current(ask.message.chat)
-        language = (await self._preferences.settings(ask.person.id)).language
-        ask.live.show(ask.say("🎧 Listening …"))
-        try:
-            return await self._transcribe(attachment, language, cost_of(ask), conversation.id)
-        except BudgetExceeded as over:
-            raise refusal(ask.say, over.reached, ask.message.sent_at) from None
-
     def _blind_notice(self, ask: CommandContext, question: Question, outcome: Outcome) -> list[str]:
         model = outcome.choice.model
         if not question.pictures or self._router.models.catalog.lookup(model).supports_vision:
@@ -311,89 +256,3 @@ def _kept_notice(ask: CommandContext) -> list[str]:
     refused = [f"⚠️ {ask.say(each.refusal.template, **each.refusal.values)}" for each in ask.kept if each.refusal]
     paths = ", ".join(f"`{each.path}`" for each in ask.kept if not each.refusal)
     return [*refused, ask.say("📂 Kept in your folder: {paths}", paths=paths)] if paths else refused
-
-
-def _quotation(title: str, text: str) -> str:
-    """Quotes another author's text. Every line is marked, so no line can fake the end of the quotation."""
-    return "\n".join(f"> {line}" for line in (f"[{title}]", *text.splitlines()))
-
-
-def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:
-    return tuple(each for each in message.attachments if each.kind == "image")
-
-
-def _shown(ask: CommandContext) -> tuple[Attachment, ...]:
-    """The pictures of a message, and the pages of the scanned documents that were read before."""
-    return (*_pictures(ask.message), *(page for each in ask.kept for page in each.pages))
-
-
-def own_words(message: InboundMessage, written: str) -> str:
-    """What a message with documents says itself, or else the names of the documents; empty for any other message, and
-    if a voice message says the rest."""
-    names = [each.name for each in message.attachments if each.kind in ("text", "document")]
-    spoken = any(each.kind == "voice" for each in message.attachments)
-    if not names or spoken or message.forwarded_from is not None:
-        return ""
-    return written.strip() or " ".join(names)
-
-
-def _source(message: InboundMessage) -> str:
-    """The id that links a later edit to this question; empty for a question sent in several messages."""
-    return message.message_id if message.parts == 1 else ""
-
-
-def _retry_failed(question: Question, outcome: Outcome) -> bool:
-    """Whether a retry failed, so that the earlier question and answer stay."""
-    return question.replaces is not None and not _answered(outcome)
-
-
-def _answered(outcome: Outcome) -> bool:
-    """Whether a model answered or asked for a confirmation."""
-    has_text = outcome.completion is not None and bool(outcome.completion.text.strip())
-    return has_text or outcome.waiting is not None
-
-
-def _record(ask: CommandContext, question: Question, outcome: Outcome) -> TurnRecord:
-    if _retry_failed(question, outcome):
-        return TurnRecord(
-            ask.turn_id,
-            question.conversation_id,
-            question.person.id,
-            "",
-            calls=outcome.calls,
-            facts=_facts(question, outcome),
-        )
-    asked = question.text if outcome.most_chars is None else emergency(question.text, outcome.most_chars)
-    return TurnRecord(
-        turn_id=ask.turn_id,
-        conversation_id=question.conversation_id,
-        person_id=question.person.id,
-        question=asked,
-        pictures=question.pictures,
-        messages=outcome.messages,
-        calls=outcome.calls,
-        source=question.source,
-        replaces_from=question.replaces,
-        facts=_facts(question, outcome),
-        own_words=question.own_words,
-    )
-
-
-def _went_up(decision: TierDecision) -> bool:
-    return decision.source == "auto" and decision.tier != DEFAULT_TIER
-
-
-def _facts(question: Question, outcome: Outcome) -> TurnFacts:
-    completion, choice = outcome.completion, outcome.choice
-    late = completion is not None and completion.finish == "late"
-    return TurnFacts(
-        tier=outcome.decision.tier,
-        source=outcome.decision.source,
-        model=choice.model if _answered(outcome) else "",
-        seconds=outcome.seconds,
-        first_token_seconds=outcome.first_token,
-        failed=tuple(each.model for each in outcome.failed),
-        fallback=bool(outcome.failed or choice.instead_of),
-        timed_out=late or (outcome.limit is not None and outcome.limit.bound == "seconds"),
-        escalated=question.escalates or _went_up(outcome.decision),
-    )

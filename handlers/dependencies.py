@@ -14,6 +14,7 @@ from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
 from handlers.notices.notices import Notices
 from handlers.personal_data import PersonalData
+from handlers.question_text import QuestionTexts
 from handlers.running import RunningTurns
 from handlers.schedules.schedules import Schedules
 from handlers.tools.dependencies import ToolServices
@@ -65,6 +66,7 @@ class CommandDependencies:
     media: MediaModels
     speaker: Speaker
     chat: Chat
+    texts: QuestionTexts
     council: CouncilSessions
     running: RunningTurns
     health: Health

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from handlers.chat import Chat, own_words
 from handlers.context import CommandContext, Reply
 from handlers.parsing import typed_prefix
+from handlers.question_text import QuestionTexts, own_words
 from handlers.running import RunningTurns
 from routing.ports import EDIT_KEY, HistoryStore, StateStore
 from routing.types.messages import Button
@@ -15,10 +15,10 @@ from routing.types.messages import Button
 class Edits:
     """Explains what happens after an edit. A question is answered again only through the button or /retry."""
 
-    def __init__(self, history: HistoryStore, state: StateStore, running: RunningTurns, chat: Chat) -> None:
+    def __init__(self, history: HistoryStore, state: StateStore, running: RunningTurns, texts: QuestionTexts) -> None:
         self._history = history
         self._state = state
-        self._chat = chat
+        self._texts = texts
         self._running = running
 
     async def answer(self, ask: CommandContext) -> Reply:
@@ -31,7 +31,7 @@ class Edits:
             words = "I saw your edit, but I only answer edits of your last message. Send the new version instead."
             return Reply(ask.say(words))
         tier, written = typed_prefix(ask.message, ask.person.role)
-        text = await self._chat.whole_text(ask, written)
+        text = await self._texts.whole_text(ask, written)
         if not text:
             return Reply("")
         edit = {"source": ask.message.message_id, "tier": tier or "", "text": text}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wanted, read_wanted
 from handlers.council.offers import Offers
 from handlers.council.replies import about, estimate_line, names, progress, skipped_members, verdict_text
 from handlers.council.votes import document_text
 from handlers.dependencies import CommandDependencies
+from handlers.question_text import QuestionTexts
 from handlers.replies.budget_limits import cost_of, over_budget_notice
 from routing.council.seats import MAX_SEATS, MIN_SEATS
 from routing.council.verdict import Verdict
@@ -38,17 +38,19 @@ VOTES = "council.md"
 
 
 def build(dependencies: CommandDependencies) -> Handler:
-    return CouncilCommand(dependencies.council, dependencies.chat, dependencies.chats, dependencies.history)
+    return CouncilCommand(dependencies.council, dependencies.texts, dependencies.chats, dependencies.history)
 
 
 class CouncilCommand:
     """Estimates the cost first. Asks for a confirmation if the council is expensive, or if the chat does not show its
     progress."""
 
-    def __init__(self, councils: CouncilSessions, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
+    def __init__(
+        self, councils: CouncilSessions, texts: QuestionTexts, chats: ChatStore, history: HistoryStore
+    ) -> None:
         self._councils = councils
         self._models = councils.models
-        self._chat = chat
+        self._texts = texts
         self._chats = chats
         self._history = history
         self._offers = Offers()
@@ -82,7 +84,7 @@ class CouncilCommand:
             words = "A council can only read text, so it can't use {name}. Nothing was asked."
             raise Refused(words, name=unreadable[0])
         await ask.live.working()
-        return (await self._chat.whole_text(ask, written)).strip()
+        return (await self._texts.whole_text(ask, written)).strip()
 
     async def _confirmed(self, ask: CommandContext, question: str, wanted: Wanted) -> Reply:
         """Runs a confirmed council. After an interruption it asks for another confirmation."""
