@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
-from routing.bounded import Bounded
 from routing.one_time_codes import matches
 from routing.ports import Clock
 from routing.types.messages import OutgoingFile, UserKey
@@ -18,50 +16,19 @@ from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.facts import SqlFacts
 from storage.outgoing_files import OutgoingFileStore
+from storage.people.account_cache import AccountCache, find_account
 from storage.people.forgetting import accounts_of, forget_person
 from storage.people.pairings import HAS_ACCESS, KEPT_SECONDS, matches_request, of_account, read_request, store_request
-from storage.people.preferences import SqlPreferences, StoredPreferences, read_preferences
+from storage.people.preferences import SqlPreferences
 from storage.people.service_accounts import SqlServiceAccounts
 from storage.schema import (
     allowances,
     audit,
-    facts,
     identities,
     links,
     pairings,
     people,
-    service_accounts,
 )
-
-_FIND = (
-    select(
-        people,
-        identities.c.language,
-        identities.c.username,
-        exists().where(facts.c.person_id == people.c.id).label("remembered"),
-        exists().where(service_accounts.c.person_id == people.c.id).label("connected"),
-    )
-    .join(identities, identities.c.person_id == people.c.id)
-    .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
-)
-
-_CACHE_SIZE = 10_000
-"""Maximum number of cached accounts; the number of strangers is unlimited."""
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Account:
-    """A known account. `person.language` is the language of its app, not the one that the person chose. `remembered`:
-    there were facts about the person when it was read, `connected`: they had connected accounts."""
-
-    person: Person
-    username: str
-    remembered: bool
-    connected: bool
-
-
-_AccountCache = Bounded[UserKey, _Account | None]
 
 
 class SqlPeople:
@@ -83,14 +50,7 @@ class SqlPeople:
         self._preferences = preferences
         self._clock = clock
         self._steady = steady or clock
-        self._conversations = conversations
-        self._accounts = accounts
-        self._facts = facts
-        self._cache = _AccountCache(_CACHE_SIZE)
-        self._reads = object()
-        """Replaced by each change; results of reads that began before it are not cached."""
-        self._changes = 0
-        """Counts changes of roles and links."""
+        self._cache = AccountCache(database, preferences, conversations, accounts, facts)
         self._merged: dict[int, int] = {}
         self.also_clear: tuple[Callable[[], object], ...] = ()
         """Clear other caches after a person was forgotten."""
@@ -98,12 +58,12 @@ class SqlPeople:
         """Where the files of forgotten people are deleted."""
 
     async def find(self, user: UserKey) -> Person | None:
-        account = await self._account(user)
+        account = await self._cache.get(user)
         return None if account is None else await self._in_chosen_language(account.person)
 
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         now = self._clock()
-        return await self._change(lambda c: _admit(c, user, name, role, actor, now), lambda admitted: admitted.id)
+        return await self._cache.change(lambda c: _admit(c, user, name, role, actor, now), lambda admitted: admitted.id)
 
     async def admit_sender(self, user: UserKey, profile: Profile, role: Role, actor: str) -> Person:
         now = self._clock()
@@ -113,12 +73,12 @@ class SqlPeople:
             _write_profile(connection, user, admitted.id, profile)
             connection.execute(delete(pairings).where(of_account(user)))
 
-        admitted = await self._change_account(user, step)
+        admitted = await self._cache.change_account(user, step)
         assert admitted is not None
-        return admitted
+        return await self._in_chosen_language(admitted.person)
 
     async def seen(self, user: UserKey, profile: Profile) -> Person | None:
-        account = await self._account(user)
+        account = await self._cache.get(user)
         if account is None:
             return None
         person = account.person
@@ -126,7 +86,8 @@ class SqlPeople:
         named = person.name or not profile.name
         if named and (account.username, person.language) == (profile.username[:64], language):
             return await self._in_chosen_language(person)
-        return await self._change_account(user, lambda c: _write_profile(c, user, person.id, profile))
+        changed = await self._cache.change_account(user, lambda c: _write_profile(c, user, person.id, profile))
+        return None if changed is None else await self._in_chosen_language(changed.person)
 
     async def everyone(
         self, limit: int | None = None, offset: int = 0
@@ -179,19 +140,11 @@ class SqlPeople:
 
     def clear_all(self) -> None:
         """Clear the caches of all that linking and forgetting change."""
-        self.clear()
-        self._preferences.clear()
-        if self._facts is not None:
-            self._facts.clear()
-        if self._conversations is not None:
-            self._conversations.clear()
-        if self._accounts is not None:
-            self._accounts.clear()
+        self._cache.clear_all()
 
     def clear(self) -> None:
         """Clear the cached accounts."""
-        self._changes += 1
-        self._drop_all()
+        self._cache.clear()
 
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
@@ -234,13 +187,13 @@ class SqlPeople:
             found = next((read_request(row) for row in kept if matches_request(row, asked, steady)), None)
             if found is None:
                 return None
-            known = _find(connection, found.user)
+            known = find_account(connection, found.user)
             if known is not None and known.person.role != "guest":  # a code never lowers a role
                 return None
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
 
-        return await self._change(step)
+        return await self._cache.change(step)
 
     async def expire_code(self, code: str) -> UserKey | None:
         steady = self._steady()
@@ -263,104 +216,9 @@ class SqlPeople:
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple(AuditEntry(r.at, r.actor, r.action, *read_audit_detail(r.action, r.detail)) for r in rows)
 
-    async def _account(self, user: UserKey) -> _Account | None:
-        if user not in self._cache:
-            reads, changes = self._reads, self._counts
-            found = await self._database.read(lambda c: _read_account(c, user))
-            account = None if found is None else found[0]
-            if reads is self._reads:
-                self._cache[user] = account
-            if found is not None:
-                self._keep(*found, changes)
-            return account
-        return self._cache[user]
-
     async def _in_chosen_language(self, person: Person) -> Person:
         settings = await self._preferences.settings(person.id)
         return replace(person, language=settings.language) if settings.language else person
-
-    async def _change(self, step: Callable[[Connection], _T], changed: Callable[[_T], int] | None = None) -> _T:
-        """Run a step that changes accounts or roles, and clear the cache. If `changed` returns the id of the only
-        person concerned, accounts of other people stay cached."""
-        person_id = None
-        try:
-            done = await self._database.write(step)
-            if changed is not None:
-                person_id = changed(done)
-            return done
-        finally:
-            self._changes += 1
-            if person_id is None:
-                self._drop_all()
-            else:
-                self._drop(person_id)
-
-    async def _change_account(self, user: UserKey, step: Callable[[Connection], object]) -> Person | None:
-        """Run a step that admits an account or changes its profile, and cache the account as the step left it. None if
-        it was forgotten meanwhile. A cancelled step may still be committed, so nothing read before it is cached."""
-        own_changes, changes = self._counts, self._changes
-        ended = False
-
-        def change_and_read(connection: Connection) -> tuple[_Account, StoredPreferences] | None:
-            step(connection)
-            return _read_account(connection, user)
-
-        try:
-            found = await self._database.write(change_and_read)
-            ended = True
-        finally:
-            if not ended:
-                self.clear()
-        if found is None:
-            self._drop_all()
-            return None
-        account, own = found
-        self._drop(account.person.id)
-        if changes == self._changes:  # otherwise it may be stale
-            self._cache[user] = account
-            self._keep(account, own, own_changes)
-        return await self._in_chosen_language(account.person)
-
-    @property
-    def _counts(self) -> tuple[int, int, int]:
-        """The changes of preferences, facts and connected accounts, for `_keep`."""
-        facts, accounts = self._facts, self._accounts
-        return self._preferences.changes, facts.changes if facts else 0, accounts.changes if accounts else 0
-
-    def _keep(self, account: _Account, own: StoredPreferences, before: tuple[int, int, int]) -> None:
-        """Cache what was read with an account. `before` are the counts before the read."""
-        changes, fact_changes, account_changes = before
-        self._preferences.keep(account.person.id, own, changes)
-        if self._facts is not None and not account.remembered:
-            self._facts.keep(account.person.id, (), fact_changes)
-        if self._accounts is not None and not account.connected:
-            self._accounts.keep(account.person.id, (), account_changes)
-
-    def _drop(self, person_id: int) -> None:
-        """Drop the cached accounts of a person, and the unknown ones, any of which may be theirs now."""
-        self._reads = object()
-        cached = self._cache.items()
-        for user in [user for user, each in cached if each is None or each.person.id == person_id]:
-            del self._cache[user]
-
-    def _drop_all(self) -> None:
-        self._reads = object()
-        self._cache.clear()
-
-
-def _find(connection: Connection, user: UserKey) -> _Account | None:
-    row = connection.execute(_FIND, {"platform": user.platform, "user": user.user_id}).one_or_none()
-    return (
-        None
-        if row is None
-        else _Account(Person(row.id, row.role, row.name, row.language), row.username, row.remembered, row.connected)
-    )
-
-
-def _read_account(connection: Connection, user: UserKey) -> tuple[_Account, StoredPreferences] | None:
-    """The account and its person's preferences."""
-    found = _find(connection, user)
-    return None if found is None else (found, read_preferences(connection, found.person.id))
 
 
 def _write_profile(connection: Connection, user: UserKey, person_id: int, profile: Profile) -> None:
@@ -372,7 +230,7 @@ def _write_profile(connection: Connection, user: UserKey, person_id: int, profil
 
 
 def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float) -> Person:
-    known = _find(connection, user)
+    known = find_account(connection, user)
     if known is None:
         row = {"name": name[:200], "role": role, "created_at": now}
         added = connection.execute(insert(people), row).inserted_primary_key
@@ -388,6 +246,6 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
     if role == "blocked":
         connection.execute(delete(pairings).where(of_account(user)))
     write_audit(connection, now, actor, "admit", str(user), role)
-    found = _find(connection, user)
+    found = find_account(connection, user)
     assert found is not None
     return found.person

@@ -12,7 +12,7 @@ from routing.types.people import Profile
 from storage import history, state
 from storage.database import Database
 from storage.history import SqlHistory
-from storage.people import people, preferences
+from storage.people import account_cache, preferences
 from storage.people.people import SqlPeople
 from storage.people.preferences import SqlPreferences
 from storage.state import SqlChats
@@ -53,7 +53,7 @@ async def test_the_cache_is_bounded_and_reloads(
 async def test_the_cache_of_accounts_and_groups_is_bounded(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (people, state):
+    for module in (account_cache, state):
         monkeypatch.setattr(module, "_CACHE_SIZE", CACHE_SIZE)
     everyone, groups = SqlPeople(database, SqlPreferences(database), clock), SqlChats(database, clock)
     accounts = [UserKey("telegram", str(number)) for number in range(2 * CACHE_SIZE)]
@@ -63,7 +63,7 @@ async def test_the_cache_of_accounts_and_groups_is_bounded(
     for user in accounts:
         await everyone.find(user)
         await groups.allowed(ChatKey("telegram", user.user_id))
-        assert max(kept(everyone), kept(groups)) <= CACHE_SIZE
+        assert max(kept(everyone._cache), kept(groups)) <= CACHE_SIZE
     assert (await everyone.usernames())[accounts[0]] == "name0"
 
 
