@@ -31,14 +31,14 @@ class ExpressionParser:
         """`whole`: nothing else follows, so a lone number after a day is its hour."""
         self._words = [word for word in words if word.kind != "fill"]
         self._behind_fill = {word for before, word in pairwise(words) if before.kind == "fill"}
-        self._said = ParsedExpression(datetime.fromtimestamp(now, zone), whole)
+        self._parsed = ParsedExpression(datetime.fromtimestamp(now, zone), whole)
         self._whole = whole
         self._at = 0
 
     def when(self) -> When:
         while self._at < len(self._words):
             self._take(self._words[self._at])
-        return self._said.when()
+        return self._parsed.when()
 
     def _kind(self, ahead: int = 0) -> str:
         at = self._at + ahead
@@ -50,10 +50,10 @@ class ExpressionParser:
             self._take_repeating(word)
         elif word.kind in _DAYS_AHEAD:
             self._take_day(word.kind)
-            self._said.part = word.value or self._said.part
+            self._parsed.part = word.value or self._parsed.part
         elif word.kind in NUMERIC:
             self._take_figure(word)
-        elif word.kind in UNITS and (self._said.every or self._said.is_next):
+        elif word.kind in UNITS and (self._parsed.every or self._parsed.is_next):
             self._take_unit(1, word.kind)
         elif word.kind in _CLOCK_WORDS:
             self._take_time(word)
@@ -65,53 +65,53 @@ class ExpressionParser:
             raise NotATimeError
 
     def _take_repeating(self, word: Word) -> None:
-        self._said.every = True
-        if word.kind == "every" and self._said.seconds:  # behind the interval, as in Japanese
-            self._said.interval, self._said.seconds = (self._said.seconds, "second"), 0
-        elif word.kind == "every" and self._said.relative_days:
-            self._said.interval, self._said.relative_days = (self._said.relative_days, "day"), None
+        self._parsed.every = True
+        if word.kind == "every" and self._parsed.seconds:  # behind the interval, as in Japanese
+            self._parsed.interval, self._parsed.seconds = (self._parsed.seconds, "second"), 0
+        elif word.kind == "every" and self._parsed.relative_days:
+            self._parsed.interval, self._parsed.relative_days = (self._parsed.relative_days, "day"), None
         elif word.kind in _PERIODS:
-            self._said.interval = (1, _PERIODS[word.kind])
+            self._parsed.interval = (1, _PERIODS[word.kind])
         elif word.kind == "repeated":
-            self._said.days.add(word.value)
+            self._parsed.days.add(word.value)
         elif word.kind == "workdays":
-            self._said.days |= {0, 1, 2, 3, 4}
+            self._parsed.days |= {0, 1, 2, 3, 4}
 
     def _take_calendar(self, word: Word) -> None:
         if word.kind == "next" or (word.kind == "next_week" and self._kind() in ("month", "year")):
-            self._said.is_next = True
+            self._parsed.is_next = True
         elif word.kind == "next_week":
-            self._said.relative_days, self._said.next_week = 7, True
+            self._parsed.relative_days, self._parsed.next_week = 7, True
             self._at += self._kind() == "week"
         elif word.kind == "at_or_to" and self._kind() not in ("weekdays", "repeated"):
             self._take_time(Word("at", None, word.end))
         elif word.kind in ("to", "at_or_to"):
             self._take_range()
         elif word.kind == "months":
-            self._said.named_date = (self._said.named_date[0], word.value, self._said.named_date[2])
+            self._parsed.named_date = (self._parsed.named_date[0], word.value, self._parsed.named_date[2])
         else:
-            self._said.days |= {5, 6} if word.kind == "weekend" else {word.value}
+            self._parsed.days |= {5, 6} if word.kind == "weekend" else {word.value}
 
     def _take_range(self) -> None:
         """From the weekday before to the one behind: each week."""
-        if len(self._said.days) != 1 or self._kind() not in ("weekdays", "repeated"):
+        if len(self._parsed.days) != 1 or self._kind() not in ("weekdays", "repeated"):
             raise NotATimeError
-        first, last = next(iter(self._said.days)), self._words[self._at].value
+        first, last = next(iter(self._parsed.days)), self._words[self._at].value
         self._at += 1
-        self._said.every = True
-        self._said.days = {(first + ahead) % 7 for ahead in range((last - first) % 7 + 1)}
+        self._parsed.every = True
+        self._parsed.days = {(first + ahead) % 7 for ahead in range((last - first) % 7 + 1)}
 
     def _take_time(self, word: Word) -> None:
         """Words of the time of day."""
         following = self._kind()
         if word.kind == "part":
-            if self._kind(-2) == "and" and self._said.part:  # "at noon and midnight"
+            if self._kind(-2) == "and" and self._parsed.part:  # "at noon and midnight"
                 raise NotATimeError
-            self._said.part = word.value
+            self._parsed.part = word.value
         elif word.kind in ("am", "pm"):
-            if self._said.half not in ("", word.kind):
+            if self._parsed.half not in ("", word.kind):
                 raise NotATimeError
-            self._said.half = word.kind
+            self._parsed.half = word.kind
         elif word.kind in ("before_hour", "past_hour") and following == "number":
             hour = self._words[self._at].value
             self._at += 2 if self._kind(1) == "oclock" else 1
@@ -129,7 +129,7 @@ class ExpressionParser:
             self._at -= 1
             self._take_number(word.value)
         elif word.kind == "iso":
-            self._said.named_date = (word.value.year, word.value.month, word.value.day)
+            self._parsed.named_date = (word.value.year, word.value.month, word.value.day)
         elif word.kind in ("dotted", "slashed"):
             self._take_date(word.value)
         elif word.kind == "decimal":
@@ -145,45 +145,45 @@ class ExpressionParser:
 
     def _take_day(self, kind: str) -> None:
         """In some languages the word for tomorrow is also that for morning."""
-        if kind == "tomorrow" and (self._said.every or self._said.days or self._said.offset == 0):
-            self._said.part = "morning"
+        if kind == "tomorrow" and (self._parsed.every or self._parsed.days or self._parsed.offset == 0):
+            self._parsed.part = "morning"
             return
-        if self._said.offset is not None:
+        if self._parsed.offset is not None:
             if kind == "tomorrow":
-                self._said.part = "morning"
+                self._parsed.part = "morning"
                 return
             raise NotATimeError
-        self._said.offset = _DAYS_AHEAD[kind]
+        self._parsed.offset = _DAYS_AHEAD[kind]
         if kind == "tonight":
-            self._said.part = "evening"
+            self._parsed.part = "evening"
 
     def _take_date(self, days: tuple[Day, ...]) -> None:
         if len(days) > 1:
             first, second = (f"{self._year(*each)}-{each[1]:02}-{each[2]:02}" for each in days)
             words = "This date can mean {first} or {second}. Write it like {first}."
             raise Refused(words, first=first, second=second)
-        self._said.named_date = days[0]
+        self._parsed.named_date = days[0]
 
     def _year(self, year: int | None, month: int, day: int) -> int:
         """The given year, or that in which the day comes next."""
-        today = self._said.here
+        today = self._parsed.here
         return year or today.year + ((month, day) < (today.month, today.day))
 
     def _take_unit(self, number: int, unit: str) -> None:
-        if self._said.every and self._said.interval is None:
-            self._said.interval = (number, unit)
-        elif self._said.every and unit in ("month", "year") and number == 1:
-            self._said.interval = (1, unit)
-        elif self._said.is_next and unit == "week":
-            self._said.relative_days, self._said.next_week = 7, True
-        elif self._said.every:
+        if self._parsed.every and self._parsed.interval is None:
+            self._parsed.interval = (number, unit)
+        elif self._parsed.every and unit in ("month", "year") and number == 1:
+            self._parsed.interval = (1, unit)
+        elif self._parsed.is_next and unit == "week":
+            self._parsed.relative_days, self._parsed.next_week = 7, True
+        elif self._parsed.every:
             raise NotATimeError
         elif unit in SECONDS:
-            self._said.seconds += number * SECONDS[unit]
+            self._parsed.seconds += number * SECONDS[unit]
         elif unit in ("day", "week"):
-            self._said.relative_days = (self._said.relative_days or 0) + number * (7 if unit == "week" else 1)
+            self._parsed.relative_days = (self._parsed.relative_days or 0) + number * (7 if unit == "week" else 1)
         else:
-            self._said.months += number * (12 if unit == "year" else 1)
+            self._parsed.months += number * (12 if unit == "year" else 1)
 
     def _take_length(self, number: float) -> None:
         """A number that need not be whole, and its unit: `1.5 hours`, `1:30 h`."""
@@ -195,36 +195,38 @@ class ExpressionParser:
 
     def _take_date_part(self, value: int, following: str) -> bool:
         """Take a number and the word for year, month or day behind it, as in `2026年12月24日`."""
-        year, month, day = self._said.named_date
+        year, month, day = self._parsed.named_date
         if following == "year" and value >= 1000:
             year = value
         elif following == "month_of":
             month = value
-        elif following == "day" and not day and (month or self._said.interval == (1, "month") or self._is_date_sign()):
+        elif (
+            following == "day" and not day and (month or self._parsed.interval == (1, "month") or self._is_date_sign())
+        ):
             day = value
         else:
             return False
-        self._said.named_date = year, month, day
+        self._parsed.named_date = year, month, day
         self._at += 2
         return True
 
     def _is_day_of_month(self, value: int, following: str) -> bool:
         """Whether a number is a day: `3rd`, `24 December`, `every month on the 1`, `el 1 de cada mes`."""
         if following in ("ordinal", "months") or (
-            self._said.named_date[1] and not self._said.named_date[2] and value <= 31
+            self._parsed.named_date[1] and not self._parsed.named_date[2] and value <= 31
         ):
             return True
-        if not 1 <= value <= 31 or self._said.named_date[2]:
+        if not 1 <= value <= 31 or self._parsed.named_date[2]:
             return False
         every_month = following == "monthly" or (following == "every" and self._kind(2) == "month")
         next_month = following == "span" and self._words[self._at + 1].value == (1, "month")
-        if every_month or next_month or (self._said.months and self._whole and not following):
+        if every_month or next_month or (self._parsed.months and self._whole and not following):
             return True
-        return self._said.interval == (1, "month") and following not in (*UNITS, *_AFTER_HOUR)
+        return self._parsed.interval == (1, "month") and following not in (*UNITS, *_AFTER_HOUR)
 
     def _is_date_sign(self) -> bool:
         """Whether the word behind the number means the day of the month: `3日`, but not `3日後`."""
-        spans = self._said.every or self._kind(2) in ("after", "every") or self._kind(-1) in ("in", "after")
+        spans = self._parsed.every or self._kind(2) in ("after", "every") or self._kind(-1) in ("in", "after")
         return not spans and self._words[self._at + 1].text in _DATE_SIGNS
 
     def _take_number(self, value: int) -> None:
@@ -232,24 +234,26 @@ class ExpressionParser:
         if self._take_date_part(value, following):
             return
         dated = (
-            self._said.offset is not None
-            or bool(self._said.days)
-            or any(self._said.named_date)
-            or self._said.relative_days is not None
+            self._parsed.offset is not None
+            or bool(self._parsed.days)
+            or any(self._parsed.named_date)
+            or self._parsed.relative_days is not None
         )
         if following in UNITS and self._words[self._at + 1] in self._behind_fill:  # "el 3 del mes"
             raise NotATimeError
-        if following in UNITS and not (following == "hour" and (dated or (self._said.every and self._said.interval))):
+        if following in UNITS and not (
+            following == "hour" and (dated or (self._parsed.every and self._parsed.interval))
+        ):
             self._at += 2
             self._take_unit(value, following)
         elif self._is_day_of_month(value, following):
             self._at += 1
             if following == "ordinal":
                 self._at += 1
-            self._said.named_date = (self._said.named_date[0], self._said.named_date[1], value)
-        elif value > 31 and self._said.named_date[1]:
+            self._parsed.named_date = (self._parsed.named_date[0], self._parsed.named_date[1], value)
+        elif value > 31 and self._parsed.named_date[1]:
             self._at += 1
-            self._said.named_date = (value, *self._said.named_date[1:])
+            self._parsed.named_date = (value, *self._parsed.named_date[1:])
         elif following in _AFTER_HOUR:
             self._take_clock()
         else:
@@ -257,13 +261,13 @@ class ExpressionParser:
 
     def _take_lone_number(self, value: int, following: str, dated: bool) -> None:
         """A number that only its place explains. `dated`: a day was named before."""
-        if following == "weekdays" and self._said.every and self._said.interval is None and value > 1:
+        if following == "weekdays" and self._parsed.every and self._parsed.interval is None and value > 1:
             self._at += 1
-            self._said.interval = (value, "week")
+            self._parsed.interval = (value, "week")
         elif self._whole and not dated and following == "at" and self._kind(-1) != "in" and 1 <= value <= 31:
             self._at += 1
-            self._said.named_date = (None, None, value)
-        elif self._whole and (dated or self._said.every) and self._said.clock is None and self._kind(-1) != "day":
+            self._parsed.named_date = (None, None, value)
+        elif self._whole and (dated or self._parsed.every) and self._parsed.clock is None and self._kind(-1) != "day":
             self._take_clock()
         else:
             raise NotATimeError
@@ -287,7 +291,7 @@ class ExpressionParser:
 
     def _set_clock(self, hour: int, minute: int) -> None:
         """24:00 is the end of the day."""
-        if self._said.clock is not None or not 0 <= hour * 60 + minute <= 24 * 60:
+        if self._parsed.clock is not None or not 0 <= hour * 60 + minute <= 24 * 60:
             raise NotATimeError
-        self._said.clock = time(hour % 24, minute)
-        self._said.days_later = hour // 24
+        self._parsed.clock = time(hour % 24, minute)
+        self._parsed.days_later = hour // 24
