@@ -97,7 +97,7 @@ def parts() -> Mapping[str, Classify]:
     whole = default_chooser()
     return {
         "phrases alone": chosen_by(Chooser(whole.phrases, None)),
-        "learnt alone": chosen_by(Chooser(Phrases([]), whole.classifier)),
+        "classifier alone": chosen_by(Chooser(Phrases([]), whole.classifier)),
     }
 
 

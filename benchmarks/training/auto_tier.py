@@ -1,4 +1,4 @@
-"""Trains the classifier of `/tier auto`: `python -m benchmarks.training.auto_tier`. Takes about two minutes.
+"""Trains the classifier of `/tier auto`: `python -m benchmarks.training.auto_tier`.
 
 The rows are those of `auto_tier_rows`. Never used: the half `unused` of the frozen set, the later, the fresh and the
 held-out set. The model is a softmax over tiers, where any accepted tier is right, trained with Adam; random dropout
@@ -40,7 +40,7 @@ SHARES: Mapping[Tier, float] = {"balanced": 0.58, "smart": 0.17, "coding": 0.145
 WEIGHTS: Mapping[str, float] = {MADE: 1.0, SENTENCE: 4.0, WRITTEN: 1.5, FRAMED: 1.5, ASKED: 0.5}
 """Weights by kind of row, before the shares are applied; `TUNING_WEIGHT` for the half for tuning."""
 TUNING_WEIGHT = 1.5
-EPOCHS, BATCH, RATE, RIDGE = 15, 512, 0.02, 3e-5
+EPOCHS, BATCH, LEARNING_RATE, RIDGE = 15, 512, 0.02, 3e-5
 DROPOUT, DENSE_DROPOUT = 0.5, 0.15
 """Dropout of a message's buckets, and of its dense features."""
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -53,40 +53,40 @@ Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
-    """The features of all rows: the buckets of row `i` are `buckets[starts[i]:starts[i + 1]]`; `right` has a column for
-    each tier."""
+class TrainingSet:
+    """The features of all rows: the buckets of row `i` are `buckets[starts[i]:starts[i + 1]]`. `labels` has a column
+    for each tier: 1 where the tier is accepted."""
 
     buckets: Ids
     starts: Ids
     dense_features: Array
-    right: Array
+    labels: Array
     weights: Array
 
 
-def lessons(rows: Sequence[Row], phrases: Phrases) -> Lessons:
+def training_set(rows: Sequence[Row], phrases: Phrases) -> TrainingSet:
     found, dense = [], []
     for row in rows:
         message = preprocess(row.text)
         hits = phrases.find(message)
         found.append(np.array(sorted(buckets(message)), np.int64))
         dense.append(dense_features(message, hits, score(message, hits)))
-    right = np.array([[tier in row.accepted for tier in TIERS] for row in rows], np.float32)
+    labels = np.array([[tier in row.accepted for tier in TIERS] for row in rows], np.float32)
     weights = np.array([WEIGHTS.get(row.kind, TUNING_WEIGHT) for row in rows], np.float32)
-    even = right / right.sum(1, keepdims=True)
+    even = labels / labels.sum(1, keepdims=True)
     shares = (even * weights[:, None]).sum(0)
     factors = np.array([SHARES[tier] for tier in TIERS], np.float32) / np.maximum(shares / shares.sum(), EPSILON)
     weights *= (even * factors).sum(1)
-    return Lessons(
+    return TrainingSet(
         np.concatenate(found),
         np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64),
         np.array(dense, np.float32),
-        right,
+        labels,
         (weights / weights.mean()).astype(np.float32),
     )
 
 
-def learn(given: Lessons, seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, Array]:
+def train(given: TrainingSet, seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, Array]:
     """The weights of the buckets and of the dense features."""
     rng = np.random.default_rng(seed)
     theta = np.zeros((BUCKETS + DENSE_FEATURES, len(TIERS)), np.float32)
@@ -95,16 +95,16 @@ def learn(given: Lessons, seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, A
     for epoch in range(epochs):
         order = rng.permutation(many)
         for start in range(0, many, BATCH):
-            slope = _slope(theta, given, order[start : start + BATCH], rng) + RIDGE * theta
+            gradient = _gradient(theta, given, order[start : start + BATCH], rng) + RIDGE * theta
             step += 1
-            first += (1 - BETA1) * (slope - first)
-            second += (1 - BETA2) * (slope * slope - second)
-            size = RATE * (1 - epoch / epochs) / (1 - BETA1**step)
+            first += (1 - BETA1) * (gradient - first)
+            second += (1 - BETA2) * (gradient * gradient - second)
+            size = LEARNING_RATE * (1 - epoch / epochs) / (1 - BETA1**step)
             theta -= size * first / (np.sqrt(second / (1 - BETA2**step)) + EPSILON)
     return theta[:BUCKETS], theta[BUCKETS:]
 
 
-def _slope(theta: Array, given: Lessons, batch: Ids, rng: np.random.Generator) -> Array:
+def _gradient(theta: Array, given: TrainingSet, batch: Ids, rng: np.random.Generator) -> Array:
     """The gradient of the mean negative log-likelihood of the accepted tiers."""
     sizes = given.starts[batch + 1] - given.starts[batch]
     rows = np.repeat(np.arange(len(batch)), sizes)
@@ -118,13 +118,13 @@ def _slope(theta: Array, given: Lessons, batch: Ids, rng: np.random.Generator) -
     scores += _summed(theta[ids] * share[:, None], rows, len(batch))
     parts = np.exp(scores - scores.max(1, keepdims=True))
     likely = parts / parts.sum(1, keepdims=True)
-    wanted = likely * given.right[batch]
+    wanted = likely * given.labels[batch]
     wanted /= np.maximum(wanted.sum(1, keepdims=True), 1e-12)
     error = (likely - wanted) * given.weights[batch][:, None] / len(batch)
-    slope = np.empty_like(theta)
-    slope[:BUCKETS] = _summed(error[rows] * share[:, None], ids, BUCKETS)
-    slope[BUCKETS:] = dense.T @ error
-    return slope
+    gradient = np.empty_like(theta)
+    gradient[:BUCKETS] = _summed(error[rows] * share[:, None], ids, BUCKETS)
+    gradient[BUCKETS:] = dense.T @ error
+    return gradient
 
 
 def _summed(values: Array, places: Ids, length: int) -> Array:
@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FILE)
     given = parser.parse_args()
     rows = list(training_rows(given.seed))
-    write(*learn(lessons(rows, Phrases.load()), given.seed), given.out)
+    write(*train(training_set(rows, Phrases.load()), given.seed), given.out)
     print(f"{len(rows)} rows; {given.out.stat().st_size / 1e3:.0f} kB")
 
 

@@ -16,7 +16,7 @@ from typing import Self
 
 from benchmarks.auto_tier import HELD_OUT, Classify, Row, chosen_by, error, ours, parts, read
 from benchmarks.reporting.section import grid
-from benchmarks.training.auto_tier import learn, lessons, weights
+from benchmarks.training.auto_tier import train, training_set, weights
 from benchmarks.training.auto_tier_rows import FRAMED, MADE, SENTENCE, WRITTEN, training_rows
 from routing.policy.auto.chooser import Chooser, default_chooser
 from routing.policy.auto.classifier import LinearClassifier, Prediction
@@ -84,7 +84,7 @@ def trained(rows: Sequence[Row]) -> Iterator[Line]:
     phrases, given = Phrases.load(), list(training_rows())
 
     def classify(kept: Callable[[Row], bool], known: Phrases = phrases) -> Classify:
-        learnt = learn(lessons([row for row in given if kept(row)], known))
+        learnt = train(training_set([row for row in given if kept(row)], known))
         return chosen_by(Chooser(known, LinearClassifier(*weights(*learnt))))
 
     yield line("all rows", rows, classify(lambda _: True))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.auto_tier import FRESH, HELD_OUT, LATER, UNUSED, read
-from benchmarks.training.auto_tier import learn, lessons, write
+from benchmarks.training.auto_tier import train, training_set, write
 from benchmarks.training.auto_tier_rows import (
     FRAMED,
     KINDS,
@@ -88,8 +88,8 @@ def test_every_word_list_is_used() -> None:
 
 def test_training_is_deterministic(tmp_path: Path) -> None:
     phrases, rows = Phrases([]), [row for row in ROWS if row.language == "de"]
-    given = lessons(rows, phrases)
-    (words, weights), (again, _) = learn(given, 1, epochs=12), learn(given, 1, epochs=12)
+    given = training_set(rows, phrases)
+    (words, weights), (again, _) = train(given, 1, epochs=12), train(given, 1, epochs=12)
     assert np.array_equal(words, again)
     write(words, weights, tmp_path / "few.json")
     chooser = Chooser(phrases, LinearClassifier.load(tmp_path / "few.json"))
