@@ -21,10 +21,10 @@ def _look(inspection: Inspection) -> list[Finding]:
     from bot.ops.service.unit import this_program, workspace_of
 
     found = chosen(inspection.environment, user=False)
-    text = found.text()
+    text, program = found.text(), this_program()
     if not text:
-        return [ok("service", "not installed; `tierbot service install` starts the bot at boot")]
-    program, workspace = this_program(), workspace_of(text)
+        return [ok("service", f"not installed; `{found.install_command(program)}` starts the bot at boot")]
+    workspace = workspace_of(text)
     try:
         facts = found.show()
     except ConfigError as error:
@@ -32,8 +32,8 @@ def _look(inspection: Inspection) -> list[Finding]:
     if facts.get("ActiveState") not in ("active", "reloading"):
         return [warn("service", f"the {found.kind} does not run", explain(found, facts))]
     if outdated(found, program):
-        fix = f"Renew it: {found.sudo}{program.name} service install"
-        return [warn("service", "the unit is not of this program", fix)]
+        words = "the installed unit is out of date, or of another installation"
+        return [warn("service", words, f"Renew it: {found.install_command(program)}")]
     if workspace != inspection.workspace.root.absolute():
         fix = f"To look at that one, run doctor with WORKSPACE={workspace}."
         return [warn("service", f"the {found.kind} keeps its data in {workspace}, which is not this workspace", fix)]

@@ -21,14 +21,15 @@ UNSET = 2**64 - 1
 def status(service: Service, program: Program) -> int:
     """Print the state of the service; returns 0 if it is healthy, else 1."""
     if not service.text():
-        print(f"There is no {service.kind}. Install it: {program.name} service install{' --user' * service.user}")
+        print(f"There is no {service.kind}. Install it: {service.install_command(program)}")
         return 1
     facts = service.show()
     healthy = facts.get("ActiveState") in ("active", "reloading")
     for line in (*_state(service, facts), *_details(service, facts)):
         print(line)
     if outdated(service, program):
-        print(f"The unit is not of this program. Renew it: {service.sudo}{program.name} service install")
+        words = "The installed unit is out of date, or of another installation. Renew it:"
+        print(f"{words} {service.install_command(program)}")
     if healthy:
         print("Healthy: it answers systemd's watchdog.")
     elif words := service.log_end():

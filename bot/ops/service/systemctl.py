@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.ops.service.unit import NAME, SERVICE, STATE
+from bot.ops.service.unit import NAME, SERVICE, STATE, Program
 from routing.errors import ConfigError
 
 SECONDS = 180.0
@@ -42,6 +42,10 @@ class Service:
     def needs_root(self) -> bool:
         """Whether this user may not change it."""
         return not self.user and bool(os.geteuid())
+
+    def install_command(self, program: Program) -> str:
+        """What a person types to install or renew it."""
+        return f"{self.sudo}{program.name} service install{' --user' * self.user}"
 
     def text(self) -> str:
         """The installed unit; empty if there is none."""

@@ -220,7 +220,7 @@ class Update:
         workspace = str(self._deployment.workspace)
         unit = self._tierbot("service", "install", "--dry-run", "--workspace", workspace, *options, owner=os.geteuid())
         if without_credentials(unit) != without_credentials(service.text()):
-            print(f"It has a new unit. To use it: {service.sudo}{self._program.name} service install")
+            print(f"It has a new unit. To use it: {service.install_command(self._program)}")
 
     def _tierbot(self, *arguments: str, owner: int | None = None) -> str:
         """Run the installed program on the workspace, as its owner or as the user with the id `owner`."""

@@ -85,14 +85,18 @@ async def test_a_user_installs_looks_and_removes(on: BotHarness, machine: Machin
 
     machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=180", "WatchdogSec=60"))
     _, said, _ = await machine.service("status")
-    assert "The unit is not of this program. Renew it:" in said
-    machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=60", "WatchdogSec=180"))
+    renewal = f"Renew it: {user_service(machine.folder).install_command(this_program())}\n"
+    assert f"The installed unit is out of date, or of another installation. {renewal}" in said
 
     environment = load(on.environment() | {"HOME": str(machine.folder)})
     path = f"{machine.folder / 'bin'}:/usr/bin:/bin"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path)
         patch.setenv("HOME", str(machine.folder))
+        (finding,) = await doctor_check(Inspection(environment, Workspace(environment), time.time))
+        assert finding.detail == "the installed unit is out of date, or of another installation"
+        assert f"{finding.fix}\n" == renewal
+        machine.unit.write_text(machine.unit.read_text().replace("WatchdogSec=60", "WatchdogSec=180"))
         (finding,) = await doctor_check(Inspection(environment, Workspace(environment), time.time))
         assert (finding.status, finding.detail) == ("ok", "the user service is running")
         other = load({"WORKSPACE": "/elsewhere"})
@@ -258,6 +262,12 @@ def test_a_folder_with_other_things_is_no_workspace(tmp_path: Path, monkeypatch:
     installation = plan(system(tmp_path), this_program(), environment, tmp_path / "other")
     with pytest.raises(ConfigError, match="is no workspace of tierbot, and not empty"):
         perform(installation, environment)
+
+
+def test_the_command_that_installs_it_is_complete(tmp_path: Path) -> None:
+    program = this_program()
+    assert user_service(tmp_path).install_command(program) == f"{program.name} service install --user"
+    assert system(tmp_path).install_command(program) == f"sudo {program.name} service install"
 
 
 def test_root_is_asked_for_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
