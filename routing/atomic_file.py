@@ -6,6 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
+UNFINISHED = ".new"
+"""How the names of files end that are being written, also those of a process that was killed; they begin with a dot."""
+
 
 def write_text(path: Path, text: str, mode: int | None = None) -> None:
     """Replace a file at once, also through a symbolic link and in case of a power failure.
@@ -16,7 +19,7 @@ def write_text(path: Path, text: str, mode: int | None = None) -> None:
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=UNFINISHED)
     new = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ from functools import partial
 
 from bot.settings import Environment
 from bot.workspace import Workspace, open_to_others
+from routing.atomic_file import UNFINISHED
 from routing.errors import ConfigError, system_reason
 from storage.database.inspection import look
 from storage.database.migrate import migrate
@@ -18,9 +19,11 @@ from storage.database.migrate import migrate
 OLD_SECONDS = 3600.0
 """An unfinished file of this age belongs to a process that was killed."""
 _UNFINISHED = re.compile(
-    r"tierbot-.+\.db\.part|\.(models|runtime-config|discovered)\.json\.(new|[a-z0-9_]{8})"
+    rf"tierbot-.+\.db\.part|\..+\.[a-z0-9_]{{8}}{re.escape(UNFINISHED)}"
+    r"|\.(models|runtime-config|discovered|restore)\.json\.(new|[a-z0-9_]{8})"
     r"|\.(admin\.token|secrets\.key|\.env|\d{6}\.json)\.[a-z0-9_]{8}"
 )
+"""The last two lines are names of older versions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from routing.atomic_file import UNFINISHED
 from routing.errors import SecretUnreadable, file_reason
 from storage.outgoing_files import sync_folder
 
@@ -93,7 +94,7 @@ def _create(path: Path) -> None:
     """Write a new key, unless another process does so at the same time: then its key counts."""
     from cryptography.fernet import Fernet
 
-    handle, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(Fernet.generate_key() + b"\n")

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
 
 from bot.workspace import JOURNAL
-from handlers.tools.files.person_files import UNFINISHED
+from handlers.tools.files import person_files
+from routing.atomic_file import UNFINISHED
 from routing.errors import system_reason
 
 RESTORES = ".restore"
@@ -129,5 +130,5 @@ def _entry(folder: int, name: str, path: str, left_out: frozenset[str], skip: Sk
 def _is_unfinished(path: str, name: str) -> bool:
     """Whether the bot was writing this file, or ended while it did."""
     if path.startswith(f"{FILES}/"):
-        return name.startswith(UNFINISHED)
-    return name.startswith(".") and name.endswith(".new")
+        return name.startswith(person_files.UNFINISHED)
+    return name.startswith(".") and name.endswith(UNFINISHED)

@@ -70,16 +70,21 @@ def test_only_old_unfinished_files_of_ours_are_removed(workspace: Workspace) -> 
         old(workspace.models / ".models.json.new"),
         old(workspace.root / "..env.ab12_xyz"),
         old(workspace.edits / ".000007.json.ab12_xyz"),
+        old(workspace.root / "..env.ab12_xyz.new"),
+        old(workspace.root / ".secrets.key.ab12_xyz.new"),
+        old(workspace.root / ".admin.token.ab12_xyz.new"),
+        old(workspace.edits / ".000008.json.ab12_xyz.new"),
     ]
     kept = [
         old(workspace.root / ".env.old"),
         old(workspace.root / ".env.template"),
         old(workspace.edits / "000007.json"),
         old(workspace.root / "secrets.key"),
+        old(workspace.root / ".mine.new"),
         old(workspace.backups / "tierbot-0042-20260101-000000.db"),
         old(workspace.models / "mine.gguf.part"),
         old(workspace.config_file.parent / "runtime-config.json.bak"),
-        workspace.root / ".admin.token.abcdefgh",
+        workspace.root / ".admin.token.abcdefgh.new",
     ]
     kept[-1].write_text("being written")
     removed = [each for each in fixed(workspace) if each.name == "unfinished files"]
