@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bot import logs
 from bot.arguments import parser
 from bot.settings import Environment, EnvironmentFault, load, process_environment, workspace_folder
-from bot.workspace import JOURNAL, Workspace
+from bot.workspace import DATABASE_FILE, JOURNAL, TERMINAL, Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError, StorageFault
 from routing.lean_imports import without_collection
@@ -249,10 +249,10 @@ def _terminal_environment(
 ) -> tuple[Environment, Workspace]:
     """The environment and workspace of a terminal chat while the bot is running: the same keys, models, skills and
     tools, but its own conversations and files, because two processes must not share an inbox."""
-    own = taken.root / "terminal"
+    own = taken.root / TERMINAL
     words = "The bot is already running in {folder}, so this terminal keeps its own conversations in {own}."
     print(Say(environment.language)(words, folder=taken.root, own=own), file=sys.stderr)
-    settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / 'tierbot.db'}"})
+    settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / DATABASE_FILE}"})
     beside = Environment(settings, environment.keys, environment.variables, environment.given)
     return beside, Workspace(beside, redactor.add, own)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
 
 from bot.settings import Environment
 from routing.catalog.catalog import BUNDLED, Catalog
@@ -24,8 +24,19 @@ from routing.config.skills import read_skills
 from routing.errors import ConfigError, file_reason
 from routing.types.skills import Skills
 
+DATABASE_FILE, LOCK = "tierbot.db", "tierbot.lock"
+TERMINAL = "terminal"
+"""Of terminal chats beside a running bot, see `bot/cli.py`: a folder with a database and a lock of its own."""
+TERMINAL_DATABASE = f"{TERMINAL}/{DATABASE_FILE}"
 JOURNAL = "restore.json"
 """What an interrupted restore has to do, see `bot/ops/backup/swap.py`."""
+RESTORES = ".restore"
+"""Where a restore works, and keeps what was there, if it can't do that beside the workspace."""
+SQLITE_ENDINGS = ("", "-wal", "-shm", "-journal")
+"""Endings of the files that belong to a SQLite database."""
+_OURS = (DATABASE_FILE, LOCK, "preferences/runtime-config.json", "models/models.json", JOURNAL, RESTORES)
+_HARMLESS = {".env", "lost+found"}
+"""A person may have made the first before the first start; the second is of the file system."""
 
 log = logging.getLogger("bot.workspace")
 
@@ -64,7 +75,7 @@ class Workspace:
         self.secrets_key = own / "secrets.key"
         self.edits = own / "edits"
         self.admin_token = own / "admin.token"
-        self.lock_file = own / "tierbot.lock"
+        self.lock_file = own / LOCK
         self._lock = FileLock(self.lock_file)
 
     def prepare(self) -> None:
@@ -73,8 +84,7 @@ class Workspace:
             for folder in self.folders():
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._restrict_permissions()
-            # `doctor` holds the lock for a moment when it checks it.
-            self._lock.acquire(timeout=0.2, poll_interval=0.02)
+            _acquire(self._lock)
             if not self.catalog_file.exists():
                 _copy(BUNDLED, self.catalog_file)
         except Timeout:
@@ -125,7 +135,7 @@ class Workspace:
         if not url.startswith("sqlite"):
             return ()
         path = url.partition("///")[2].partition("?")[0]
-        return tuple(Path(f"{path}{ending}") for ending in ("", "-wal", "-shm")) if path else ()
+        return tuple(Path(f"{path}{ending}") for ending in SQLITE_ENDINGS) if path else ()
 
     def in_use(self) -> bool:
         """Whether a process holds the lock. Creates no file."""
@@ -210,6 +220,29 @@ class Workspace:
         skills = self.skills_folder.glob("*/SKILL.md") if self.skills_folder.is_dir() else ()
         files = (self.env_file, self.catalog_file, self.config_file, self.system_file, *skills)
         return {path: path.stat().st_mtime for path in files if path.exists()}
+
+
+def is_workspace(folder: Path) -> bool:
+    """Whether a bot or a restore has worked in this folder."""
+    return any(os.path.lexists(folder / name) for name in _OURS)
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Raise ConfigError for a folder with other things, such as a home folder or another program's."""
+    names = {path.name for path in folder.iterdir()} - _HARMLESS if folder.is_dir() else set()
+    if names and not is_workspace(folder):
+        raise ConfigError(
+            f"{folder} is no workspace of tierbot, and not empty: choose another folder. Nothing was changed."
+        )
+
+
+def locked(folder: Path) -> AcquireReturnProxy:
+    """A block in which this process alone uses a workspace. Raises filelock.Timeout if another one does."""
+    return _acquire(FileLock(folder / LOCK))
+
+
+def _acquire(lock: BaseFileLock) -> AcquireReturnProxy:
+    return lock.acquire(timeout=0.2, poll_interval=0.02)  # `doctor` holds it for a moment when it checks it
 
 
 def open_to_others(path: Path) -> int:

@@ -17,17 +17,13 @@ from bot.findings import size
 from bot.ops.backup.archive import DATABASE, FORMAT, WORKSPACE, ArchiveReader, ArchiveWriter, Head
 from bot.ops.backup.contents import Entry, entries
 from bot.ops.backup.encryption import MAGIC
-from bot.workspace import Workspace
+from bot.workspace import SQLITE_ENDINGS, TERMINAL, TERMINAL_DATABASE, Workspace
 from handlers.version import VERSION
 from routing.errors import ConfigError, system_reason
 from storage.database.snapshot import snapshot
 from storage.database.sqlite_copy import Contents, copy
 from storage.outgoing_files import sync_folder
 
-SQLITE_ENDINGS = ("", "-wal", "-shm", "-journal")
-"""Endings of the files that belong to a SQLite database."""
-TERMINAL_DATABASE = "terminal/tierbot.db"
-"""The database of terminal chats beside a running bot, see `bot/cli.py`."""
 LEFTOVER_SECONDS = 86_400.0
 """Work folders of this age were left by a process that was killed."""
 GZIP = b"\x1f\x8b"
@@ -119,8 +115,8 @@ class _Writing:
                     self._skip(entry.path, "it became shorter while it was read, and its end is missing")
                 self.files += entry.kind == "file"
             if (root / TERMINAL_DATABASE).is_file():
-                copy(root / TERMINAL_DATABASE, self._work / "terminal", self._on_step)
-                self._add_copy(archive, f"{WORKSPACE}{TERMINAL_DATABASE}", self._work / "terminal")
+                copy(root / TERMINAL_DATABASE, self._work / TERMINAL, self._on_step)
+                self._add_copy(archive, f"{WORKSPACE}{TERMINAL_DATABASE}", self._work / TERMINAL)
             self.digest = archive.finish()
 
     def _add_copy(self, archive: ArchiveWriter, name: str, file: Path) -> None:

@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
 
-from bot.workspace import JOURNAL
+from bot.workspace import JOURNAL, LOCK, RESTORES, TERMINAL
 from handlers.tools.files import person_files
 from routing.atomic_file import UNFINISHED
 from routing.errors import system_reason
 
-RESTORES = ".restore"
-"""Where a restore works, and keeps what was there, if it can't do that beside the workspace."""
 LEFT_OUT = frozenset(
-    {"backups", "cache", "edits", "tierbot.lock", JOURNAL, RESTORES}
-    | {"terminal/backups", "terminal/cache", "terminal/tierbot.lock"}
+    {"backups", "cache", "edits", LOCK, JOURNAL, RESTORES}
+    | {f"{TERMINAL}/{name}" for name in ("backups", "cache", LOCK)}
 )
 """Not in a backup. A restore leaves these of the workspace as they are."""
 WEIGHTS = "models"

@@ -16,22 +16,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dotenv import dotenv_values
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from bot.ops.backup.archive import DATABASE, Head
-from bot.ops.backup.backup import SQLITE_ENDINGS
-from bot.ops.backup.contents import LEFT_OUT, RESTORES, WEIGHTS, is_weight
+from bot.ops.backup.contents import LEFT_OUT, WEIGHTS, is_weight
 from bot.ops.backup.encryption import is_encrypted
 from bot.ops.backup.swap import Journal, Move, discard, finish, write_journal
 from bot.ops.backup.unpack import UNPACKED, unpack
-from bot.workspace import JOURNAL, Workspace
+from bot.workspace import (
+    DATABASE_FILE,
+    JOURNAL,
+    RESTORES,
+    SQLITE_ENDINGS,
+    TERMINAL,
+    Workspace,
+    locked,
+    refuse_other_folder,
+)
 from routing.errors import ConfigError, system_reason
 from storage.database import is_sqlite, parse_url
 from storage.database import server_restore as server
 from storage.database.sqlite_copy import contents, sync
 
-OURS = (".env", "tierbot.db", "tierbot.lock", "preferences", "models", "files", "backups", JOURNAL, RESTORES)
-"""A folder with one of these names is a workspace."""
 _Moves = Iterator[tuple[Path, Path]]
 
 
@@ -50,7 +56,7 @@ class Places:
     def database(self) -> Path | None:
         """The database's file; None for a server."""
         if not self.database_url:
-            return self.root / "tierbot.db"
+            return self.root / DATABASE_FILE
         parsed = parse_url(self.database_url)
         return Path(parsed.database or "").absolute() if is_sqlite(parsed) else None
 
@@ -60,7 +66,7 @@ def restore(workspace: Workspace, file: str) -> int:
     failure nothing is changed, and ConfigError is raised."""
     path, root, settings = Path(file).expanduser().absolute(), workspace.root, workspace.environment.settings
     passphrase = _passphrase(path, workspace)
-    _refuse_other_folder(root)
+    refuse_other_folder(root)  # all of it would be put aside
     try:
         with _new_or_locked(root):
             places = _places(root, settings.database_url)
@@ -178,7 +184,7 @@ def _check_address(env: Path, places: Places) -> list[str]:
     if not places.database_url:
         raise ConfigError(
             "The .env in the backup names a database in DATABASE_URL. It is replaced only if you ask for it: set "
-            f"DATABASE_URL to it, or to sqlite:///{places.root / 'tierbot.db'}, and run this again. Nothing was "
+            f"DATABASE_URL to it, or to sqlite:///{places.root / DATABASE_FILE}, and run this again. Nothing was "
             "changed."
         )
     return [f"{places.root / '.env'} names another database in DATABASE_URL: change it there."]
@@ -218,15 +224,6 @@ def _places(root: Path, database_url: str) -> Places:
     return Places(root, staging, inside / f"before-{stamp}", database_url, stamp)
 
 
-def _refuse_other_folder(root: Path) -> None:
-    """Raise ConfigError for a folder with other things, such as a home folder: all of it would be put aside."""
-    names = {path.name for path in root.iterdir()} - {"lost+found"} if root.is_dir() else set()
-    if names and names.isdisjoint(OURS):
-        raise ConfigError(
-            f"{root} is no workspace of tierbot, and not empty: choose another folder. Nothing was changed."
-        )
-
-
 def _aside(root: Path, stamp: str) -> Path:
     return root.with_name(f"{root.name}.before-{stamp}")
 
@@ -249,10 +246,9 @@ def _new_or_locked(root: Path) -> Iterator[None]:
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         with ExitStack() as locks:
-            for folder in (root, root / "terminal"):
+            for folder in (root, root / TERMINAL):
                 if folder.is_dir():
-                    lock = FileLock(folder / "tierbot.lock")
-                    locks.enter_context(lock.acquire(timeout=0.2, poll_interval=0.02))
+                    locks.enter_context(locked(folder))
             yield
         done = True
     except Timeout:

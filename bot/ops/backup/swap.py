@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
-from bot.workspace import JOURNAL
+from bot.workspace import JOURNAL, locked
 from routing.errors import ConfigError, system_reason
 from storage.outgoing_files import sync_folder
 
@@ -74,9 +74,8 @@ def recover(workspace: Path, loaded: Callable[[], str]) -> None:
     Raises ConfigError."""
     if not (workspace / JOURNAL).exists():
         return
-    lock = FileLock(workspace / "tierbot.lock")
     try:
-        with lock.acquire(timeout=0.2, poll_interval=0.02):
+        with locked(workspace):
             journal = _read(workspace)
             if journal is None:
                 return

@@ -14,10 +14,10 @@ from pathlib import Path
 from bot.ops.service.systemctl import Service, run
 from bot.ops.service.unit import NAME, SERVICE, Program, render, user_of, without_credentials, workspace_of
 from bot.settings import Environment
-from bot.workspace import Workspace
+from bot.workspace import DATABASE_FILE, LOCK, TERMINAL, Workspace, refuse_other_folder
 from routing.errors import ConfigError, system_reason
 
-LEFT_BEHIND = ("tierbot.lock", "terminal", "cache")
+LEFT_BEHIND = (LOCK, TERMINAL, "cache")
 """What a copy of a workspace does not need."""
 
 
@@ -85,7 +85,7 @@ def install(installation: Installation, environment: Environment) -> int:
     elsewhere = "" if installation.workspace == service.state else f" --workspace '{installation.workspace}'"
     _require_root(service, f"install{elsewhere}", installation.program)
     if not service.user and installation.workspace != service.state:
-        _refuse_other_folder(installation.workspace)
+        refuse_other_folder(installation.workspace)  # all of it will belong to the bot's user
     if installation.source is not None and in_use(environment, installation.source):
         raise ConfigError(f"The bot is running in {installation.source}. Stop it, then install the service.")
     _require_systemd(service)
@@ -152,12 +152,6 @@ def _require_systemd(service: Service) -> None:
         raise ConfigError(f"{error}\nNothing was changed. Without systemd, start the bot with `tierbot run`.") from None
 
 
-def _refuse_other_folder(folder: Path) -> None:
-    """Raises ConfigError for a folder with other things, because all in it will belong to the bot's user."""
-    if folder.is_dir() and any(folder.iterdir()) and not _is_used(folder):
-        raise ConfigError(f"{folder} is no workspace of tierbot, and not empty. Choose another folder.")
-
-
 def in_use(environment: Environment, workspace: Path) -> bool:
     """Whether a bot runs in this workspace."""
     settings = environment.settings.model_copy(update={"workspace": workspace})
@@ -166,7 +160,7 @@ def in_use(environment: Environment, workspace: Path) -> bool:
 
 def _is_used(workspace: Path) -> bool:
     """Whether a workspace has settings or conversations."""
-    return any(os.path.exists(workspace / name) for name in (".env", "tierbot.db", "preferences/runtime-config.json"))
+    return any(os.path.exists(workspace / name) for name in (".env", DATABASE_FILE, "preferences/runtime-config.json"))
 
 
 def _owner_of(workspace: Path) -> str:

@@ -224,10 +224,12 @@ def test_a_backup_in_the_workspace_does_not_hold_the_one_before(filled: Workspac
 def test_a_folder_with_other_things_is_not_put_aside(filled: Workspace, archive: Path) -> None:
     home = filled.root.parent / "home"
     home.mkdir()
-    (home / ".bashrc").touch()
+    for name in ("files", "models", "backups"):
+        (home / name).mkdir()
+    (home / ".env").touch()
     with pytest.raises(ConfigError, match="is no workspace of tierbot"):
         restore(opened(home), str(archive))
-    assert [path.name for path in home.iterdir()] == [".bashrc"]
+    assert sorted(path.name for path in home.iterdir()) == [".env", "backups", "files", "models"]
 
 
 def test_a_backup_can_be_stopped(filled: Workspace) -> None:

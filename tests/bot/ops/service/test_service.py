@@ -258,6 +258,7 @@ def test_a_full_disk_is_said_once_and_leaves_no_copy(tmp_path: Path) -> None:
 def test_a_folder_with_other_things_is_no_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     (tmp_path / "other" / "things").mkdir(parents=True)
+    (tmp_path / "other" / ".env").touch()
     environment = load({"WORKSPACE": str(tmp_path / "workspace")})
     installation = plan(system(tmp_path), this_program(), environment, tmp_path / "other")
     with pytest.raises(ConfigError, match="is no workspace of tierbot, and not empty"):
