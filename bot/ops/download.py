@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import httpx
+from dotenv import dotenv_values
 
 from bot.ops import env_file
 from bot.ops.web import client
@@ -136,15 +137,15 @@ def set_tiers(path: Path, model: str) -> list[str]:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read ({error}). Add TIER_BALANCED_POOL={model} to it.") from None
+    values = {name.upper(): value for name, value in dotenv_values(stream=StringIO(text), interpolate=False).items()}
     report, added = [], {}
     for tier in TIERS:
         variable = f"TIER_{tier.upper()}_POOL"
-        found = re.search(rf"^\s*(?:export\s+)?{variable}\s*=\s*(\S[^\n]*)$", text, re.MULTILINE)
-        if found is None:
+        if pool := values.get(variable):
+            report.append(f"{tier}: {pool} (unchanged in {path})")
+        else:
             added[variable] = model
             report.append(f"{tier}: {model}")
-        else:
-            report.append(f"{tier}: {found[1].strip()} (unchanged in {path})")
     if added:
         env_file.update(path, added)
     return report

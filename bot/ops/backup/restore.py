@@ -178,7 +178,7 @@ def _ending(path: Path, ending: str) -> Path:
 
 def _check_address(env: Path, places: Places) -> list[str]:
     """Raise ConfigError if the restored bot would use a database that nobody asked to replace. Returns what to tell."""
-    named = (dotenv_values(env).get("DATABASE_URL") or "").strip() if env.is_file() else ""
+    named = (dotenv_values(env, interpolate=False).get("DATABASE_URL") or "").strip() if env.is_file() else ""
     if not named or named == places.database_url:
         return []
     if not places.database_url:

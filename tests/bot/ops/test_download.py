@@ -90,6 +90,19 @@ def test_pools_are_written_for_tiers_without_one(tmp_path: Path) -> None:
     assert "OPENAI_API_KEY=x" in env.read_text("utf-8")
 
 
+def test_a_pool_is_read_as_the_bot_reads_it(tmp_path: Path) -> None:
+    env = tmp_path / ".env"
+    env.write_text(
+        "A='\nTIER_DEEP_POOL=no/model\n'\nexport tier_smart_pool='${X}/model' # mine\nTIER_CODING_POOL=\n", "utf-8"
+    )
+    assert set_tiers(env, "local/tiny") == [
+        "balanced: local/tiny",
+        f"smart: ${{X}}/model (unchanged in {env})",
+        "coding: local/tiny",
+        "deep: local/tiny",
+    ]
+
+
 def test_an_unknown_model_lists_the_known_ones(tmp_path: Path) -> None:
     environment = load({"WORKSPACE": str(tmp_path)})
     with pytest.raises(ConfigError, match=WEIGHTS[0].name):

@@ -145,6 +145,17 @@ def test_a_database_that_the_backup_names_is_not_replaced_by_accident(filled: Wo
     assert restore(opened(other, DATABASE_URL=f"sqlite:///{other / 'tierbot.db'}"), str(made.path)) == 0
 
 
+def test_the_address_in_the_backup_is_read_as_the_bot_reads_it(
+    filled: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bot does not replace ${NAME} in its `.env`."""
+    url = f"sqlite:///{filled.root.parent}/${{HOME}}.db"
+    (filled.root / ".env").write_text(f"DATABASE_URL={url}\n", encoding="utf-8")
+    made = make(filled, filled.root.parent / "backup.tar.gz")
+    assert restore(opened(filled.root.parent / "other", DATABASE_URL=url), str(made.path)) == 0
+    assert "names another database" not in capsys.readouterr().out
+
+
 def test_a_running_bot_is_not_replaced(filled: Workspace, archive: Path) -> None:
     before = tree(filled.root)
     with FileLock(filled.lock_file), pytest.raises(ConfigError, match="stop it first"):
