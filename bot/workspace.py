@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
 
 from bot.settings import Environment
+from routing.atomic_file import write_text
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.catalog.ollama import address as ollama_address
 from routing.config import jsonfile
@@ -86,7 +86,7 @@ class Workspace:
             self._restrict_permissions()
             _acquire(self._lock)
             if not self.catalog_file.exists():
-                _copy(BUNDLED, self.catalog_file)
+                write_text(self.catalog_file, BUNDLED.read_text(encoding="utf-8"), 0o600)
         except Timeout:
             raise ConfigError(
                 f"Another tierbot already runs in {self.root}. Stop it first, or set WORKSPACE to another folder."
@@ -252,14 +252,3 @@ def open_to_others(path: Path) -> int:
     except FileNotFoundError:
         return 0
     return mode if mode & 0o077 else 0
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy atomically: a full disk or a kill must not leave half a file, which the next start would refuse."""
-    new = target.with_name(f".{target.name}.new")
-    try:
-        shutil.copyfile(source, new)
-        os.replace(new, target)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise

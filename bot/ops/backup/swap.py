@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import Timeout
 
 from bot.workspace import JOURNAL, locked
+from routing.atomic_file import write_text
 from routing.errors import ConfigError, system_reason
 from storage.outgoing_files import sync_folder
 
@@ -38,12 +39,7 @@ class Journal:
 
 def write_journal(workspace: Path, journal: Journal) -> None:
     """From now on, the restore is finished or undone by `recover`. What the moves name must be synced."""
-    new = workspace / f".{JOURNAL}.new"
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(asdict(journal), file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(workspace / JOURNAL)
+    write_text(workspace / JOURNAL, json.dumps(asdict(journal)), 0o600)
     sync_folder(workspace)
 
 

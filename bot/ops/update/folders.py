@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bot.ops.update.children import run
+from routing.atomic_file import write_text
 from routing.errors import ConfigError
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
@@ -50,12 +51,7 @@ class Folders:
 
     def begin(self, journal: Journal) -> None:
         """Write the journal: from here on, an update has to be finished or undone."""
-        part = self._journal.with_name(f"{self._journal.name}.part")
-        with part.open("w", encoding="utf-8") as file:
-            json.dump(asdict(journal), file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self._journal)
+        write_text(self._journal, json.dumps(asdict(journal)), 0o600)
 
     def end(self) -> None:
         """The update is finished or undone."""
