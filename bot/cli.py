@@ -7,8 +7,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -124,7 +124,7 @@ def _setup(given: _Invocation) -> int:
 
     def start(runner: asyncio.Runner, outcome: Outcome) -> bool:
         workspace = Workspace(outcome.environment, given.redactor.add)
-        with _prepared(workspace):
+        with workspace.held():
             with without_collection():
                 from bot.after_setup import run_until_answered
             return run_until_answered(runner, outcome, workspace)
@@ -133,7 +133,7 @@ def _setup(given: _Invocation) -> int:
 
 
 def _run(given: _Invocation) -> int:
-    with _prepared(given.workspace):
+    with given.workspace.held():
         _migrate(given.environment, given.workspace)
         with without_collection():
             from bot import running
@@ -145,7 +145,7 @@ def _chat(given: _Invocation) -> int:
     environment, workspace = given.environment, given.workspace
     if workspace.in_use():
         environment, workspace = _terminal_environment(environment, workspace, given.redactor)
-    with _prepared(workspace):
+    with workspace.held():
         _migrate(environment, workspace)
         with without_collection():
             from bot import terminal
@@ -184,7 +184,7 @@ def _update(given: _Invocation) -> int:
 
 
 def _migrate_database(given: _Invocation) -> int:
-    with _prepared(given.workspace):
+    with given.workspace.held():
         before = _migrate(given.environment, given.workspace)
         print(f"Migrated from {before}." if before else "The database is at the current revision.")
     return 0
@@ -224,16 +224,6 @@ _COMMANDS: Mapping[str, Callable[[_Invocation], int]] = {
     "model": _model,
     "mcp": _mcp,
 }
-
-
-@contextmanager
-def _prepared(workspace: Workspace) -> Iterator[None]:
-    """A block in which this process alone uses the workspace."""
-    workspace.prepare()
-    try:
-        yield
-    finally:
-        workspace.release()
 
 
 def _migrate(environment: Environment, workspace: Workspace) -> str | None:

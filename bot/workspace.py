@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -96,6 +97,15 @@ class Workspace:
                 f"The workspace {self.root} can't be written ({error.strerror}): make it writable for this user, "
                 "free some space, or set WORKSPACE to another folder."
             ) from None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block in which this process alone uses the workspace, see `prepare`."""
+        self.prepare()
+        try:
+            yield
+        finally:
+            self.release()
 
     def folders(self) -> tuple[Path, ...]:
         """The folders that always exist."""

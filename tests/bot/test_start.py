@@ -139,12 +139,9 @@ async def prepared(on: BotHarness) -> AsyncIterator[tuple[Environment, Workspace
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)
-    workspace.prepare()
-    try:
+    with workspace.held():
         await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
         yield environment, workspace
-    finally:
-        workspace.release()
 
 
 async def test_a_bot_that_only_waits_for_its_owner_stops_by_itself(on: BotHarness) -> None:

@@ -35,13 +35,10 @@ async def served(on: BotHarness) -> AsyncIterator[App]:
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)
-    workspace.prepare()
-    await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
-    try:
+    with workspace.held():
+        await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
         async with started(environment, workspace) as app:
             yield app
-    finally:
-        workspace.release()
 
 
 async def test_both_platforms_answer(tmp_path: Path) -> None:

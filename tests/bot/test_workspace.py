@@ -58,3 +58,11 @@ def test_a_locked_workspace_is_in_use(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="Another tierbot already runs"):
             workspace.prepare()
     assert not workspace.in_use()
+
+
+def test_a_workspace_is_free_again_after_an_error(tmp_path: Path) -> None:
+    workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
+    with pytest.raises(ZeroDivisionError), workspace.held():
+        assert workspace.in_use()
+        _ = 1 / 0
+    assert not workspace.in_use()

@@ -159,8 +159,7 @@ async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
         on.write_config()
         environment = load(on.environment())
         workspace = Workspace(environment)
-        workspace.prepare()
-        try:
+        with workspace.held():
             await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
             with screen() as (keys, shown):
                 talk = asyncio.create_task(chat(environment, workspace, NAME))
@@ -170,8 +169,6 @@ async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
                 yield prompt
                 keys.send_text(CTRL_D)
                 assert await talk == 0
-        finally:
-            workspace.release()
 
 
 async def held(

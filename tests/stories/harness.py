@@ -124,16 +124,13 @@ async def running(on: BotHarness, clock: Clock = time.time, steady: Clock | None
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)
-    workspace.prepare()
-    try:
+    with workspace.held():
         await asyncio.to_thread(_migrate, on, environment.settings.database, workspace.backups)
         _telling.set(on.menus)
         with _patched():
             async with started(environment, workspace, clock, steady or clock) as app:
                 with _nothing_blocks():
                     yield app
-    finally:
-        workspace.release()
 
 
 def _migrate(on: BotHarness, url: str, backups: Path) -> None:

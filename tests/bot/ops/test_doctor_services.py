@@ -53,11 +53,8 @@ async def test_pending_updates_suggest_a_second_poller(on: BotHarness) -> None:
     on.tg.say("hello")
     assert "1 are waiting at Telegram for the bot to start" in (await status(on, "updates"))[1]
     inspection = inspected(on)
-    inspection.workspace.prepare()
-    try:
+    with inspection.workspace.held():
         worst, detail = await status(on, "updates")
-    finally:
-        inspection.workspace.release()
     assert (worst, "409" in detail) == ("warn", True)
 
 

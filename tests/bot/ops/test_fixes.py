@@ -121,12 +121,9 @@ def test_a_running_bot_is_not_disturbed(workspace: Workspace) -> None:
     part = old(workspace.backups / "tierbot-0042-20260101-000000.db.part")
     workspace.env_file.write_text("")
     workspace.env_file.chmod(0o644)
-    workspace.prepare()
-    try:
+    with workspace.held():
         workspace.env_file.chmod(0o644)
         done = fix(workspace.environment, Workspace(workspace.environment))
-    finally:
-        workspace.release()
     assert [each.name for each in done] == ["permissions"]
     assert part.exists()
 
