@@ -65,4 +65,4 @@ def _dialogue(runner: asyncio.Runner, draft: Draft, flags: Flags, conceal: Conce
     ready = start(runner, outcome) if outcome.start else True
     if not (outcome.service and ready):
         return 0
-    return service.install(outcome.environment.given, outcome.environment.settings.workspace)
+    return service.install(outcome.environment)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
-import sys
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from bot.ops.service.command import chosen
+from bot.ops.service.install import install as perform
+from bot.ops.service.install import plan
 from bot.ops.service.unit import this_program, workspace_of
 from bot.settings import Environment
 from handlers.languages import Say
 
 SYSTEMD = Path("/run/systemd/system")
 """Exists where systemd runs the machine."""
-_ROOT = Path(__file__).resolve().parents[3]
-_CODE = "import sys; sys.path[0] = sys.argv.pop(1); from bot.__main__ import main; sys.exit(main())"
 
 
 def available(systemd: Path = SYSTEMD) -> bool:
@@ -37,14 +34,8 @@ def elsewhere(environment: Environment, say: Say) -> str:
     return say(words, folder=theirs, here=here, command=command)
 
 
-def install(environment: Mapping[str, str], workspace: Path) -> int:
+def install(environment: Environment) -> int:
     """Install and start the service, for the whole machine as root and else for this user; returns the exit code. It
-    says what it does."""
-    variant = () if os.geteuid() == 0 else ("--user",)
-    return run_tierbot({**environment, "WORKSPACE": str(workspace)}, "service", "install", *variant)
-
-
-def run_tierbot(environment: Mapping[str, str], *arguments: str) -> int:
-    """Run this installation's command line in another process with the same terminal; returns the exit code."""
-    command = (sys.executable, "-c", _CODE, str(_ROOT), *arguments)
-    return subprocess.run(command, env=dict(environment), check=False).returncode
+    says what it does. Raises ConfigError with what to do."""
+    found = chosen(environment, user=os.geteuid() != 0, new=True)
+    return perform(plan(found, this_program(), environment), environment)

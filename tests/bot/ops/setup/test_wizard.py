@@ -13,9 +13,9 @@ import pytest
 from aiohttp import web
 
 from bot.ops.download import Weights
+from bot.ops.service.unit import program_of, this_program, workspace_of
 from bot.ops.setup import service
 from bot.settings import load
-from handlers.version import VERSION
 from routing.errors import ConfigError
 from tests.bot.ops.setup.answers import DEFAULT, dialogue, env_text, write_env
 from tests.servers.discord import DiscordServer
@@ -281,9 +281,22 @@ def test_no_service_is_offered_without_systemd(tmp_path: Path) -> None:
     assert not service.available(tmp_path / "absent")
 
 
-def test_the_service_is_installed_by_the_same_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert service.run_tierbot({"WORKSPACE": str(tmp_path)}, "--version") == 0
-    assert capfd.readouterr().out == f"tierbot {VERSION}\n"
+def test_the_service_gets_this_program_and_this_workspace(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("systemctl", "loginctl"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    environment = load(environ)
+    assert service.install(environment) == 0
+    unit = (tmp_path / ".config/systemd/user/tierbot.service").read_text(encoding="utf-8")
+    assert workspace_of(unit) == environment.settings.workspace
+    assert program_of(unit) == str(this_program().python)
 
 
 async def test_a_broken_configuration_is_named_and_left_alone(environ: dict[str, str], folder: Path) -> None:
