@@ -16,7 +16,7 @@ from bot.ops.web import client
 from bot.workspace import Workspace
 from routing.catalog.discovery import discover
 from routing.catalog.ollama import running_ollama
-from routing.errors import ModelError
+from routing.errors import ModelError, Reason
 from routing.types.model_names import OLLAMA, provider_of
 
 SECONDS = 15.0
@@ -48,6 +48,11 @@ async def one_word(draft: Draft, model: str) -> ModelError | None:
     environment = draft.environment
     inspection = Inspection(environment, Workspace(environment), time.time, SECONDS)
     return (await ask_models(inspection, draft.models, [model])).get(model)
+
+
+def refused_key(title: str) -> Reason:
+    """What to say to a key that its provider refuses."""
+    return Reason("{title} refuses the key. Copy it whole, or make a new one.", title=title)
 
 
 async def find_ollama(draft: Draft) -> str | None:

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable
 
 from bot.ops.setup import service
-from bot.ops.setup.draft import Draft
+from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.flags import Flags
 from bot.ops.setup.prompts import TerminalPrompts, show, without_echo
 from bot.ops.setup.unattended import answered
 from bot.ops.setup.wizard import Conceal, Outcome, Wizard
 from bot.settings import Environment
-from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError
 
@@ -34,13 +33,10 @@ def setup(environment: Environment, flags: Flags, conceal: Conceal, start: Start
 def _save(draft: Draft, lines: list[str]) -> int:
     for line in lines:
         print(line)
-    written = draft.save()
-    print(f"Saved in {', '.join(map(str, written))}." if written else "Nothing has changed.")
-    if draft.shadowed:
-        print(f"{', '.join(draft.shadowed)}: this shell's environment has other values, which win over the file.")
-    if Workspace(draft.saved).in_use():
-        print("The bot is running: restart it to use new tokens.")
-    if words := service.elsewhere(draft.saved, Say("en")):
+    say = Say("en")
+    for line in saved_lines(draft, draft.save(), say):
+        print(line)
+    if words := service.elsewhere(draft.saved, say):
         print(words)
     return 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from bot.adapters.shared.descriptor import PlatformDescriptor
 from bot.ops import env_file
 from bot.settings import Environment, Settings, load
 from bot.workspace import Workspace
+from handlers.languages import Say
 from routing.config import jsonfile
 from routing.config.kinds import ADDRESS
 from routing.config.runtime import API_TYPES, parse_pool, variable
@@ -141,6 +142,19 @@ class Draft:
     def reread(self) -> Draft:
         """Without changes, from the saved files."""
         return Draft.of(load(self.saved.given))
+
+
+def saved_lines(draft: Draft, written: Sequence[Path], say: Say) -> Iterator[str]:
+    """What to say after the draft was saved in these files."""
+    if not written:
+        yield say("Nothing has changed.")
+        return
+    yield say("✓ Saved in {files}.", files=", ".join(map(str, written)))
+    if draft.shadowed:
+        words = "{names}: the environment of this shell has other values, which win over the file."
+        yield say(words, names=", ".join(draft.shadowed))
+    if Workspace(draft.saved).in_use():
+        yield say("The bot is running: it uses new keys within seconds, and new tokens after a restart.")
 
 
 def _addresses(platform: PlatformDescriptor) -> tuple[str, ...]:

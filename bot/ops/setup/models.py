@@ -94,7 +94,8 @@ class ModelQuestions:
                 draft = draft.put_pools(model)
         while (error := await checks.one_word(draft, model)) is not None:
             if isinstance(error, KeyRejected):
-                self._show(say("✗ {title} refuses the key. Copy it whole, or make a new one.", title=title))
+                problem = checks.refused_key(title)
+                self._show(f"✗ {say(problem)}")
                 return None
             why = (error.raw or say(error.reason)).rstrip(".")
             self._show(say("✗ {model} does not answer: {why}.", model=model, why=why))

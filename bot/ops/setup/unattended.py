@@ -90,7 +90,7 @@ async def _check_provider(draft: Draft, provider: str, wanted: str) -> str:
     if failed is None:
         return f"{provider}: {model} answers."
     if isinstance(failed, KeyRejected):
-        raise ConfigError(f"{provider} refuses the key: copy it whole, or make a new one.")
+        raise ConfigError(checks.refused_key(provider))
     reason = (failed.raw or failed.reason).rstrip(".")
     if isinstance(failed, OutOfCredit | RateLimited):
         return f"{provider} accepts the key, but {model} does not answer now: {reason}."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.setup import checks, ports
-from bot.ops.setup.draft import Draft
+from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.models import ModelQuestions
 from bot.ops.setup.prompts import Prompts, yes
 from bot.platforms import PLATFORMS
@@ -224,16 +224,11 @@ class Wizard:
 
     def _save(self) -> None:
         """Write the files; the draft starts again from what they contain."""
-        say, draft = self.say, self._draft
+        draft = self._draft
         if not draft.changed:
             return
-        written = draft.save()
-        self._show(say("✓ Saved in {files}.", files=", ".join(map(str, written))))
-        if draft.shadowed:
-            words = "{names}: the environment of this shell has other values, which win over the file."
-            self._show(say(words, names=", ".join(draft.shadowed)))
-        if Workspace(draft.saved).in_use():
-            self._show(say("The bot is running: it uses new keys within seconds, and new tokens after a restart."))
+        for line in saved_lines(draft, draft.save(), self.say):
+            self._show(line)
         self._draft, self.saved = draft.reread(), True
 
 

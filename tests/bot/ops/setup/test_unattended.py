@@ -33,7 +33,7 @@ async def test_flags_write_both_files(
     assert (code, errors) == (0, "")
     assert output == (
         "Telegram: the token belongs to @tierbot.\nopenai: openai/gpt-5.1 answers.\n"
-        f"Saved in {folder / '.env'}, {folder / 'preferences' / 'runtime-config.json'}.\n"
+        f"✓ Saved in {folder / '.env'}, {folder / 'preferences' / 'runtime-config.json'}.\n"
     )
     saved = load({"WORKSPACE": str(folder)})
     assert (saved.settings.bot_owners, saved.keys) == ("telegram:1", {"openai": GOOD})
@@ -45,7 +45,7 @@ async def test_flags_write_both_files(
     ("flags", "sentence"),
     [
         (("--telegram-token", "123456:WRONG"), "Telegram refuses TELEGRAM_BOT_TOKEN; copy it whole from @BotFather"),
-        (("--telegram-token", "{token}", "--provider", f"openai={BAD}"), "openai refuses the key: copy it whole"),
+        (("--telegram-token", "{token}", "--provider", f"openai={BAD}"), "openai refuses the key. Copy it whole"),
         (("--provider", "openai"), "No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY."),
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
