@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.ops import processes
 from bot.ops.service.unit import NAME, SERVICE, STATE, Program
 from routing.errors import ConfigError
 
@@ -93,11 +93,4 @@ def run(*command: str) -> str:
     """Run a program of the system; returns its output. Raises ConfigError with its words."""
     if shutil.which(command[0]) is None:
         raise ConfigError(f"{command[0]} is not installed. The service needs systemd; without it, use `tierbot run`.")
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise ConfigError(f"`{' '.join(command)}` takes too long. See `systemctl status {NAME}`.") from None
-    if done.returncode:
-        words = " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
-        raise ConfigError(f"`{' '.join(command)}` failed: {words}")
-    return done.stdout
+    return processes.run(command, seconds=SECONDS)

@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bot.ops.update.children import run
+from bot.ops.processes import run
 from routing.atomic_file import write_text
 from routing.errors import ConfigError
 

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
-from bot.ops.update.children import run
+from bot.ops.processes import run
 from handlers.version import VERSION
 from routing.errors import ConfigError
 
@@ -113,7 +113,7 @@ class Checkout:
 
     def _run(self, *command: str) -> str:
         owner = self._root.stat().st_uid
-        return run(command, self._root, owner, GIT_TERMINAL_PROMPT="0", PIP_DISABLE_PIP_VERSION_CHECK="1")
+        return run(command, self._root, owner, {"GIT_TERMINAL_PROMPT": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
 
 
 class Package:
@@ -180,7 +180,7 @@ class Package:
 
     def _of_repository(self, url: str, git: Mapping[str, Any]) -> Release | None:
         wanted = str(git.get("requested_revision") or "HEAD")
-        lines = run(("git", "ls-remote", url, wanted), GIT_TERMINAL_PROMPT="0").split()
+        lines = run(("git", "ls-remote", url, wanted), variables={"GIT_TERMINAL_PROMPT": "0"}).split()
         if not lines:
             raise ConfigError(f"{url} has no {wanted}. Install another version of it, or use --from WHEEL.")
         same = lines[0] == git.get("commit_id")
@@ -202,7 +202,8 @@ class Package:
             command = ("uv", "pip", *arguments, "--python", str(self._venv / "bin" / "python"))
         else:
             raise ConfigError("Neither pip nor uv is there to install packages. Install uv, or put it into PATH.")
-        return run(command, owner=self._venv.stat().st_uid, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
+        variables = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+        return run(command, owner=self._venv.stat().st_uid, variables=variables)
 
 
 def _origin() -> Mapping[str, Any]:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from bot.ops.processes import ProgramFailed, run
 from bot.ops.service.command import chosen
 from bot.ops.service.install import give_all, in_use
 from bot.ops.service.systemctl import Service
 from bot.ops.service.unit import SERVICE, Program, program_of, this_program, without_credentials, workspace_of
-from bot.ops.update.children import ProgramFailed, run
 from bot.ops.update.folders import Folders, Journal, this_environment
 from bot.ops.update.sources import Release, Source, source
 from bot.settings import Environment
@@ -230,7 +230,7 @@ class Update:
             if folder:
                 variables["CREDENTIALS_DIRECTORY"] = folder
             command = (*self._program.command, *arguments)
-            return run(command, self._program.root or Path("/"), owner, **variables)
+            return run(command, self._program.root or Path("/"), owner, variables)
 
     def _delete_old_backups(self) -> None:
         found = sorted((self._deployment.workspace / "backups").glob(BACKUPS))

@@ -1,4 +1,4 @@
-"""Programs that an update runs, as the owner of what they change."""
+"""Runs other programs to their end, if need be as the owner of what they change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from routing.errors import ConfigError
 
@@ -24,16 +25,23 @@ class ProgramFailed(ConfigError):
         self.code = code
 
 
-def run(command: Sequence[str], folder: Path | None = None, owner: int = 0, **variables: str) -> str:
-    """Run a program in `folder` and return its output. Root runs it as the user with the id `owner`. `variables` are
-    added to its environment; other users can see them. Raises ConfigError; ProgramFailed with its last lines."""
+def run(
+    command: Sequence[str],
+    folder: Path | None = None,
+    owner: int = 0,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    seconds: float = SECONDS,
+) -> str:
+    """Run a program in `folder`, for at most this time, and return its output. Root runs it as the user with the id
+    `owner`. `variables` are added to its environment; other users can see them. Raises ConfigError; ProgramFailed with
+    its last lines."""
     if shutil.which(command[0]) is None:
         raise ConfigError(f"{command[0]} is not installed.")
     user, group, groups = None, None, None
     if owner and not os.geteuid():
         entry = pwd.getpwuid(owner)
         user, group, groups = owner, entry.pw_gid, os.getgrouplist(entry.pw_name, entry.pw_gid)
-        variables = {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name} | variables
+        variables = {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name, **variables}
     try:
         done = subprocess.run(
             ("env", *(f"{name}={value}" for name, value in variables.items()), *command),
@@ -47,12 +55,12 @@ def run(command: Sequence[str], folder: Path | None = None, owner: int = 0, **va
             text=True,
             errors="replace",
             check=False,
-            timeout=SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        raise ConfigError(f"`{' '.join(command)}` took more than {SECONDS / 60:.0f} minutes.") from None
+        raise ConfigError(f"`{' '.join(command)}` took more than {seconds / 60:g} minutes.") from None
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
-        last = "".join(f"\n  {line}" for line in lines[-LAST_LINES:])
+        last = "".join(f"\n  {line}" for line in lines[-LAST_LINES:]) if len(lines) > 1 else f" {lines[0]}"
         raise ProgramFailed(f"`{' '.join(command)}` failed:{last}", done.returncode)
     return done.stdout
