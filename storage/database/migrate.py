@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import (
     URL,
@@ -32,6 +33,7 @@ from storage.database.faults import explain
 from storage.database.sqlite_copy import copy
 from storage.schema import REVISION, metadata
 
+T = TypeVar("T")
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 KEPT_BACKUPS = 5
 MIN_FREE_BYTES = 16_000_000
@@ -137,10 +139,11 @@ def _run(url: URL, step: Callable[[Connection], str]) -> str:
         with engine.begin() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             return step(connection)
-    return asyncio.run(_on_server(url, step))
+    return asyncio.run(on_server(url, step))
 
 
-async def _on_server(url: URL, step: Callable[[Connection], str]) -> str:
+async def on_server(url: URL, step: Callable[[Connection], T]) -> T:
+    """Run a step in one transaction of a database server, with a connection of its own."""
     from sqlalchemy.ext.asyncio import create_async_engine
 
     engine = create_async_engine(url, poolclass=NullPool)

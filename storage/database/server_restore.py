@@ -9,15 +9,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, NullPool, Table, create_engine, func, insert, inspect, select, text
+from sqlalchemy import Connection, NullPool, Table, create_engine, func, insert, inspect, select, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from routing.errors import ConfigError
 from storage.database import parse_url
 from storage.database.faults import driver_message
-from storage.database.migrate import create_tables
-from storage.database.snapshot import ROWS, SEQUENCE, with_lasting_ids
+from storage.database.migrate import create_tables, on_server
+from storage.database.snapshot import ROWS, SEQUENCE, WRITERS, with_lasting_ids
 from storage.database.sqlite_copy import open_unused
 from storage.schema import metadata
 
@@ -27,7 +26,7 @@ LOCK_SECONDS = 10
 _OURS = {"alembic_version", "people", "identities"}
 """A database with these tables is one of ours, of any version."""
 _USERS = text(
-    "select count(*) from state, pg_stat_activity where key like 'writer %' and pid <> pg_backend_pid() "
+    f"select count(*) from state, pg_stat_activity where key like '{WRITERS}%' and pid <> pg_backend_pid() "
     "and split_part(key, ' ', 3) = pid::text"
 )
 """Query for the number of connections of running bots."""
@@ -55,20 +54,11 @@ def require_room(url: str) -> None:
 def _run(url: str, step: Callable[[Connection], T]) -> T:
     parsed = parse_url(url)
     try:
-        return asyncio.run(_on_server(parsed, step))
+        return asyncio.run(on_server(parsed, step))
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         where = parsed.render_as_string(hide_password=True)
         words = f"The database {where} can't be used ({driver_message(error)}); nothing was changed."
         raise ConfigError(words) from error
-
-
-async def _on_server(url: URL, step: Callable[[Connection], T]) -> T:
-    engine = create_async_engine(url, poolclass=NullPool)
-    try:
-        async with engine.begin() as connection:
-            return await connection.run_sync(step)
-    finally:
-        await engine.dispose()
 
 
 def _existing(connection: Connection) -> list[str]:
