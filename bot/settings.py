@@ -28,7 +28,8 @@ from routing.types.tiers import TIERS, Tier
 
 _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"
-_POOL = re.compile("TIER_[A-Z]+_POOL")
+POOL = re.compile("TIER_[A-Z]+_POOL")
+"""Variables that name the models of a tier, which may be unknown."""
 _SECRET_TYPE = SecretStr | None
 MIN_TOKEN_CHARACTERS = 16
 
@@ -190,12 +191,9 @@ class Settings(PlatformSettings):
         }
 
 
-_SECRET = frozenset(
-    {
-        "DATABASE_URL",
-        *(name.upper() for name, field in Settings.model_fields.items() if field.annotation == _SECRET_TYPE),
-    }
-)
+SECRET_FIELDS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation == _SECRET_TYPE)
+"""Settings that are tokens, keys or passphrases."""
+_SECRET = frozenset({"DATABASE_URL", *map(str.upper, SECRET_FIELDS)})
 """Variables that can be read from a file (`X_FILE`), besides every provider's key."""
 LIVE = frozenset(
     {
@@ -222,6 +220,11 @@ VISIBLE = frozenset(
     }
 )
 """Settings whose values a model may tell an owner: no secrets, addresses or paths, and no accounts of people."""
+
+
+def pool_variable(tier: Tier) -> str:
+    """The variable that names the models of a tier."""
+    return f"TIER_{tier.upper()}_POOL"
 
 
 class Environment:
@@ -298,7 +301,7 @@ def load(environ: Mapping[str, str] | None = None, dotenv: str | None = None) ->
     values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
     for name in values:
-        if _POOL.fullmatch(name) and name.lower() not in known:
+        if POOL.fullmatch(name) and name.lower() not in known:
             words = "{name} is for an unknown tier; the tiers are {tiers}."
             faults.append(Reason(words, name=name, tiers=", ".join(TIERS)))
     settings = _settings({**known, "workspace": workspace}, faults)
@@ -370,7 +373,7 @@ def _pool(tier: Tier, text: str) -> tuple[str, ...]:
     wrong = next((number for number, model in enumerate(pool, 1) if "/" not in model), None)
     if wrong:
         words = "{name} must list models as provider/model; entry {number} has no provider."
-        raise ConfigError(words, name=f"TIER_{tier.upper()}_POOL", number=wrong)
+        raise ConfigError(words, name=pool_variable(tier), number=wrong)
     return pool
 
 
@@ -440,7 +443,7 @@ def unknown_variables(path: Path) -> tuple[str, ...]:
     """Variables in a `.env` file that are not settings and are probably misspelled."""
     endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
     known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}
-    names = (name for name in _dotenv(path, []) if not _POOL.fullmatch(name))  # `load` rejects pools of unknown tiers
+    names = (name for name in _dotenv(path, []) if not POOL.fullmatch(name))  # `load` rejects pools of unknown tiers
     return tuple(name for name in names if name not in known and not name.endswith(endings))
 
 

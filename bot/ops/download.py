@@ -16,7 +16,7 @@ from dotenv import dotenv_values
 
 from bot.ops import env_file
 from bot.ops.web import client
-from bot.settings import Environment
+from bot.settings import Environment, pool_variable
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 from routing.types.tiers import TIERS
@@ -140,7 +140,7 @@ def set_tiers(path: Path, model: str) -> list[str]:
     values = {name.upper(): value for name, value in dotenv_values(stream=StringIO(text), interpolate=False).items()}
     report, added = [], {}
     for tier in TIERS:
-        variable = f"TIER_{tier.upper()}_POOL"
+        variable = pool_variable(tier)
         if pool := values.get(variable):
             report.append(f"{tier}: {pool} (unchanged in {path})")
         else:

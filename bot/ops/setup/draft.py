@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.adapters.shared.descriptor import PlatformDescriptor
 from bot.ops import env_file
-from bot.settings import Environment, Settings, load
+from bot.settings import Environment, Settings, load, pool_variable
 from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.config import jsonfile
@@ -22,7 +22,7 @@ from routing.types.messages import UserKey
 from routing.types.model_names import OWN_MACHINE, provider_of
 from routing.types.tiers import TIERS
 
-POOLS = tuple(f"TIER_{tier.upper()}_POOL" for tier in TIERS)
+POOLS = tuple(map(pool_variable, TIERS))
 
 
 @dataclass(frozen=True, slots=True)
