@@ -242,8 +242,7 @@ def _terminal_environment(
     own = taken.root / TERMINAL
     words = "The bot is already running in {folder}, so this terminal keeps its own conversations in {own}."
     print(Say(environment.language)(words, folder=taken.root, own=own), file=sys.stderr)
-    settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / DATABASE_FILE}"})
-    beside = Environment(settings, environment.keys, environment.variables, environment.given)
+    beside = environment.with_settings(database_url=f"sqlite+aiosqlite:///{own / DATABASE_FILE}")
     return beside, Workspace(beside, redactor.add, own)
 
 

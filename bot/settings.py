@@ -32,6 +32,7 @@ POOL = re.compile("TIER_[A-Z]+_POOL")
 """Variables that name the models of a tier, which may be unknown."""
 _SECRET_TYPE = SecretStr | None
 MIN_TOKEN_CHARACTERS = 16
+MIN_PASSPHRASE_CHARACTERS = 12
 
 
 class Settings(PlatformSettings):
@@ -255,6 +256,10 @@ class Environment:
         self.settings = before.model_copy(update={name: getattr(new.settings, name) for name in LIVE})
         return tuple(name.upper() for name in changed if name not in LIVE)
 
+    def with_settings(self, **changes: object) -> Environment:
+        """The same with other values of these settings."""
+        return Environment(self.settings.model_copy(update=changes), self.keys, self.variables, self.given)
+
     @property
     def language(self) -> str:
         """Language code of the terminal's locale, such as "de" of de_DE.UTF-8; empty for C and POSIX."""
@@ -387,12 +392,6 @@ def _listen_address(text: str) -> tuple[str, int] | None:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _token(token: SecretStr | None) -> None:
-    """Raises ConfigError for a token that is easy to guess."""
-    if token is not None and len(token.get_secret_value()) < MIN_TOKEN_CHARACTERS:
-        raise ConfigError("ADMIN_TOKEN must have at least {count} characters.", count=MIN_TOKEN_CHARACTERS)
-
-
 def parse_headers(text: str) -> dict[str, str]:
     """HTTP headers as `name=value,name=value`, by lower-case name. Raises ConfigError."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
@@ -413,10 +412,10 @@ def _address(name: str, text: str) -> None:
         raise ConfigError("{name} must begin with http:// or https://.", name=name)
 
 
-def _passphrase(secret: SecretStr | None) -> None:
-    """Raises ConfigError for one that can be guessed."""
-    if secret is not None and len(secret.get_secret_value()) < 12:
-        raise ConfigError("BACKUP_PASSPHRASE must have at least 12 characters.")
+def _long(name: str, shortest: int, secret: SecretStr | None) -> None:
+    """Raises ConfigError for a secret that can be guessed."""
+    if secret is not None and len(secret.get_secret_value()) < shortest:
+        raise ConfigError("{name} must have at least {count} characters.", name=name, count=shortest)
 
 
 _CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
@@ -426,15 +425,17 @@ _CUSTOM_SYNTAX: Mapping[str, Callable[[Any], object]] = {
     "web_private_hosts": PrivateHosts.parse,
     "pip_index_url": _index,
     "admin_address": _listen_address,
-    "admin_token": _token,
-    "backup_passphrase": _passphrase,
+    "admin_token": partial(_long, "ADMIN_TOKEN", MIN_TOKEN_CHARACTERS),
+    "backup_passphrase": partial(_long, "BACKUP_PASSPHRASE", MIN_PASSPHRASE_CHARACTERS),
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
-    **{name: partial(_address, name.upper()) for name in ("weather_api_root", "geocoding_api_root")},
-    "otel_exporter_otlp_endpoint": partial(_address, "OTEL_EXPORTER_OTLP_ENDPOINT"),
     "otel_exporter_otlp_headers": lambda text: parse_headers(text.get_secret_value() if text else ""),
-    "admin_url": partial(_address, "ADMIN_URL"),
-    **{name: partial(_address, name.upper()) for name in ("searxng_url", "duckduckgo_url")},
-    **{name: partial(_address, name.upper()) for name in ("brave_api_root", "tavily_api_root")},
+    **{
+        name: partial(_address, name.upper())
+        for name in (
+            *("weather_api_root", "geocoding_api_root", "otel_exporter_otlp_endpoint", "admin_url"),
+            *("searxng_url", "duckduckgo_url", "brave_api_root", "tavily_api_root"),
+        )
+    },
 }
 """Settings with their own syntax, validated at start."""
 

@@ -123,6 +123,13 @@ def test_errors_name_the_variable_and_hide_the_value(tmp_path: Path, name: str, 
     assert value not in str(refused.value)
 
 
+@pytest.mark.parametrize(("name", "shortest"), [("ADMIN_TOKEN", 16), ("BACKUP_PASSPHRASE", 12)])
+def test_a_secret_that_can_be_guessed_is_refused(tmp_path: Path, name: str, shortest: int) -> None:
+    with pytest.raises(ConfigError, match=rf"^{name} must have at least {shortest} characters\.$"):
+        load({"WORKSPACE": str(tmp_path), name: "x" * (shortest - 1)})
+    load({"WORKSPACE": str(tmp_path), name: "x" * shortest})
+
+
 def test_owners_are_accounts_with_their_platform(tmp_path: Path) -> None:
     environ = {"WORKSPACE": str(tmp_path), "BOT_OWNERS": "Telegram:12, discord:34,"}
     assert load(environ).settings.owners == (UserKey("telegram", "12"), UserKey("discord", "34"))

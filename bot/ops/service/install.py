@@ -154,8 +154,7 @@ def _require_systemd(service: Service) -> None:
 
 def in_use(environment: Environment, workspace: Path) -> bool:
     """Whether a bot runs in this workspace."""
-    settings = environment.settings.model_copy(update={"workspace": workspace})
-    return Workspace(Environment(settings, environment.keys, environment.variables, environment.given)).in_use()
+    return Workspace(environment.with_settings(workspace=workspace)).in_use()
 
 
 def _is_used(workspace: Path) -> bool:
