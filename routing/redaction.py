@@ -14,6 +14,8 @@ SHORTEST = 6
 _ECHOED = 4
 """Characters at the start and end of a key that providers repeat: `sk-p…abcd`."""
 _MIN_ECHOED = 16
+_SHOWN_END, _MIN_SHOWN = 4, 20
+"""Characters of a secret that `hint` shows, and of the shortest secret that it shows them of."""
 
 _PREFIXES = (
     "sk", "pk", "rk", "gsk", "xai", "hf", "pplx", "tgp_v1", "nvapi", "ghp", "gho", "ghu", "ghs", "ghr", "github_pat",
@@ -46,6 +48,11 @@ none."""
 _USER = re.compile(r"(?<=://)[^\s/?#@\"'<>]++@")
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9_\-+/])(?=[A-Za-z_\-+/]*+[0-9])[A-Za-z0-9_\-+]{32,}+=*+")
 """Long runs with a digit: keys of Azure, Mistral and Together and AWS secrets have no prefix."""
+
+
+def hint(secret: str) -> str:
+    """A secret for people who know it: `••••abcd`, or only dots for a short one."""
+    return "••••" + (secret[-_SHOWN_END:] if len(secret) >= _MIN_SHOWN else "")
 
 
 def masked(text: str) -> str:

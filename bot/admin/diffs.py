@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from bot.admin.env_text import hint, shown_lines
-from routing.redaction import masked
+from bot.admin.env_text import shown_lines
+from routing.redaction import hint, masked
 
 CONTEXT_LINES = 3
 MAX_LINES = 400

@@ -9,10 +9,9 @@ from dotenv.parser import Binding, parse_stream
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from routing.redaction import masked, masked_words
+from routing.redaction import hint, masked, masked_words
 
 _POOL = re.compile("TIER_[A-Z]+_POOL")
-_SHOWN_END, _MIN_SHOWN = 4, 20
 
 
 def shown_lines(text: str) -> tuple[list[str], list[str]]:
@@ -32,11 +31,6 @@ def shown_lines(text: str) -> tuple[list[str], list[str]]:
                 raw.append(line)
                 shown.append(masked_words(line))
     return raw, shown
-
-
-def hint(secret: str) -> str:
-    """A secret for people who know it: `••••abcd`, or only dots for a short one."""
-    return "••••" + (secret[-_SHOWN_END:] if len(secret) >= _MIN_SHOWN else "")
 
 
 def is_public(name: str) -> bool:

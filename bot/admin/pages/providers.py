@@ -12,7 +12,6 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.admin import env_text
 from bot.admin.edits import File, Saved
 from bot.admin.pages.changes import propose
 from bot.admin.visits import Visit, signed_in
@@ -23,6 +22,7 @@ from routing.catalog.provider_models import DiscoveryError
 from routing.config import jsonfile
 from routing.config.runtime import API_TYPES, DEFAULT_TIMEOUT_SECONDS, variable
 from routing.errors import ConfigError
+from routing.redaction import hint
 from routing.types.llm import NO_KEY, ProviderProfile
 from routing.types.model_names import OLLAMA, provider_of
 from routing.types.tiers import TIERS
@@ -157,7 +157,7 @@ def _listed(visit: Visit, saved: Saved, config_text: str | None) -> Iterator[Lis
                 place, fixed = f"in the environment as {name_of_key}", True
         yield ListedProvider(
             profile=profile,
-            key=env_text.hint(profile.api_key) if profile.api_key else "",
+            key=hint(profile.api_key) if profile.api_key else "",
             place=place,
             tiers=tuple(used.get(name, ())),
             fixed=fixed,

@@ -16,11 +16,10 @@ from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError
+from routing.redaction import hint
 from routing.types.people import Preferences
 from routing.types.tiers import TIERS
 
-LAST_SIGNS = 4
-"""Characters of a secret that are shown."""
 Conceal = Callable[[Iterable[str]], None]
 
 
@@ -142,8 +141,8 @@ class Wizard:
         settings, lines = environment.settings, []
         for platform in PLATFORMS:
             token = secret(getattr(settings, platform.enabled_by))
-            lines.append(f"{platform.title}: {_hidden(token) if token else say('off')}")
-        keys = [f"{name} {_hidden(key)}" for name, key in sorted(environment.keys.items())]
+            lines.append(f"{platform.title}: {hint(token) if token else say('off')}")
+        keys = [f"{name} {hint(key)}" for name, key in sorted(environment.keys.items())]
         lines.append(say("Keys: {keys}", keys=", ".join(keys) or say("none")))
         answering = dict.fromkeys(models.configured(tier, Preferences()).model for tier in TIERS)
         lines.append(say("Models: {models}", models=", ".join(answering)))
@@ -230,8 +229,3 @@ class Wizard:
         for line in saved_lines(draft, draft.save(), self.say):
             self._show(line)
         self._draft, self.saved = draft.reread(), True
-
-
-def _hidden(text: str) -> str:
-    """The end of a secret."""
-    return f"…{text[-LAST_SIGNS:]}" if len(text) > 4 * LAST_SIGNS else "…"

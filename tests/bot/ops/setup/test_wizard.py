@@ -234,8 +234,8 @@ async def test_later_it_shows_what_is_set_and_changes_one_thing(
     write_env(folder, before)
     answers = (("What next?", "telegram"), ("Telegram", "new"), ("Telegram token", tg.token), ("What next?", "done"))
     talk = await dialogue(environ, *answers)
-    assert "  Telegram: …-bot" in talk.shown
-    assert "  Keys: openai …0000" in talk.shown
+    assert "  Telegram: ••••-bot" in talk.shown
+    assert "  Keys: openai ••••0000" in talk.shown
     assert GOOD not in talk.text
     root = f"TELEGRAM_API_ROOT={tg.root}\n"
     assert env_text(folder) == before.replace("1:old-token-of-a-bot", tg.token) + root
