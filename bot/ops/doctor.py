@@ -50,9 +50,10 @@ MAX_CHECK_SECONDS = 30.0
 def doctor(
     environment: Environment,
     workspace: Workspace,
-    as_json: bool = False,
-    faults: Sequence[str] = (),
-    repair: bool = False,
+    *,
+    as_json: bool,
+    faults: Sequence[str],
+    repair: bool,
 ) -> int:
     """Print one line per finding; returns 1 if something failed, else 0. `faults` are errors in the environment; its
     other values are still checked. With `repair`, what is safe to fix is fixed first."""

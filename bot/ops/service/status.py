@@ -12,6 +12,7 @@ from bot.findings import size
 from bot.ops.service.install import outdated
 from bot.ops.service.systemctl import Service
 from bot.ops.service.unit import NAME, Program, workspace_of
+from handlers.replies.duration import format_duration
 from routing.errors import ConfigError
 
 UNSET = 2**64 - 1
@@ -96,14 +97,7 @@ def _since(facts: Mapping[str, str]) -> str:
     if not started:
         return ""
     seconds = time.clock_gettime(time.CLOCK_MONOTONIC) - started / 1e6
-    return f" since {datetime.fromtimestamp(time.time() - seconds):%Y-%m-%d %H:%M} ({_span(seconds)})"
-
-
-def _span(seconds: float) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if (count := int(seconds // length)) > 0:
-            return f"{count:,} {unit}{'s' * (count > 1)}"
-    return "less than a minute"
+    return f" since {datetime.fromtimestamp(time.time() - seconds):%Y-%m-%d %H:%M} ({format_duration(seconds)})"
 
 
 def _number(facts: Mapping[str, str], name: str) -> int | None:

@@ -12,6 +12,8 @@ from bot.ops import processes
 from bot.ops.service.unit import NAME, SERVICE, STATE, Program
 from routing.errors import ConfigError
 
+LOG_LINES = 5
+"""Lines of the log that are shown with a problem."""
 SECONDS = 180.0
 """More than the unit's TimeoutStartSec and TimeoutStopSec."""
 
@@ -74,10 +76,10 @@ class Service:
         """The command that prints the service's log."""
         return ("journalctl", "--user-unit" if self.user else "--unit", NAME, *arguments)
 
-    def log_end(self, lines: int = 5) -> str:
+    def log_end(self) -> str:
         """The end of the log, indented; empty if it can't be read."""
         try:
-            log = run(*self.journal("--lines", str(lines), "--output", "cat", "--no-pager", "--quiet"))
+            log = run(*self.journal("--lines", str(LOG_LINES), "--output", "cat", "--no-pager", "--quiet"))
         except ConfigError:
             return ""
         return "".join(f"  {line}\n" for line in log.splitlines())
