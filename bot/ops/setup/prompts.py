@@ -70,10 +70,5 @@ class TerminalPrompts:
         return await _answer(questionary.select(question, listed, style=_STYLE, instruction=instruction))
 
 
-async def yes(prompts: Prompts, say: Say, question: str) -> bool:
-    """Ask for yes or no; Enter says yes."""
-    return await prompts.choose(question, {"yes": say("Yes"), "no": say("No")}) == "yes"
-
-
 async def _answer(question: Question) -> str:
     return cast(str, await question.unsafe_ask_async()).strip()

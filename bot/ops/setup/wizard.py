@@ -10,7 +10,7 @@ from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.setup import checks, ports
 from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.models import ModelQuestions
-from bot.ops.setup.prompts import Prompts, yes
+from bot.ops.setup.prompts import Prompts
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -53,6 +53,7 @@ class Wizard:
         self._conceal = conceal
         self._service = service
         self._show = show
+        self._models = ModelQuestions(prompts, say, conceal, show)
         self._accounts: dict[str, BotAccount] = {}
         self.saved = False
         """Whether anything was written."""
@@ -82,9 +83,8 @@ class Wizard:
 
     async def _finish_first(self) -> Outcome:
         say = self.say
-        questions = ModelQuestions(self._prompts, say, self._conceal, self._show)
         if not self._draft.has_model:
-            self._draft = await questions.ask(self._draft)
+            self._draft = await self._models.ask(self._draft)
         self._draft = await ports.free(self._draft, self._prompts, say, self._show)
         if not any(platform.configured(self._draft.environment.settings) for platform in PLATFORMS):
             self._save()
@@ -129,7 +129,7 @@ class Wizard:
 
     async def _change_one(self, chosen: str) -> None:
         if chosen == "models":
-            self._draft = await ModelQuestions(self._prompts, self.say, self._conceal, self._show).ask(self._draft)
+            self._draft = await self._models.ask(self._draft)
         elif chosen == "owners":
             await self._owners()
         else:
@@ -219,7 +219,9 @@ class Wizard:
                 return
 
     async def _yes(self, question: str) -> bool:
-        return await yes(self._prompts, self.say, question)
+        """Enter says yes."""
+        choices = {"yes": self.say("Yes"), "no": self.say("No")}
+        return await self._prompts.choose(question, choices) == "yes"
 
     def _save(self) -> None:
         """Write the files; the draft starts again from what they contain."""
