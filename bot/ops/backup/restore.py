@@ -23,6 +23,7 @@ from bot.ops.backup.contents import LEFT_OUT, WEIGHTS, is_weight
 from bot.ops.backup.encryption import is_encrypted
 from bot.ops.backup.swap import Journal, Move, discard, finish, write_journal
 from bot.ops.backup.unpack import UNPACKED, unpack
+from bot.ops.ownership import give_all
 from bot.workspace import (
     DATABASE_FILE,
     JOURNAL,
@@ -194,9 +195,7 @@ def _give_to_owner(places: Places) -> None:
     """If root restores another user's workspace, let the files be that user's."""
     owner = places.root.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
-        for folder, folders, files in os.walk(places.staging):
-            for name in (".", *folders, *files):
-                os.lchown(Path(folder, name), owner.st_uid, owner.st_gid)
+        give_all(places.staging, owner.st_uid, owner.st_gid)
 
 
 def _places(root: Path, database_url: str) -> Places:

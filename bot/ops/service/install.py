@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from bot.ops.ownership import give_all
 from bot.ops.service.systemctl import Service, run
 from bot.ops.service.unit import NAME, SERVICE, Program, render, user_of, without_credentials, workspace_of
 from bot.settings import Environment
@@ -235,15 +236,6 @@ def _copy_file(source: str, target: str) -> None:
         raise ConfigError(
             f"{source} can't be copied: {system_reason(error)}. Free some space, then run this again."
         ) from None
-
-
-def give_all(folder: Path, owner: int) -> None:
-    """Make a folder and all in it belong to the user with this id."""
-    group = pwd.getpwuid(owner).pw_gid
-    for place, names, files in os.walk(folder):
-        for name in (*names, *files):
-            os.chown(Path(place, name), owner, group, follow_symlinks=False)
-    os.chown(folder, owner, group)
 
 
 def _give_to(folder: Path, owner: str) -> None:

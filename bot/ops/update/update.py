@@ -13,9 +13,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from bot.ops.ownership import give_all
 from bot.ops.processes import ProgramFailed, run
 from bot.ops.service.command import chosen
-from bot.ops.service.install import give_all, in_use
+from bot.ops.service.install import in_use
 from bot.ops.service.systemctl import Service
 from bot.ops.service.unit import SERVICE, Program, program_of, this_program, without_credentials, workspace_of
 from bot.ops.update.folders import Folders, Journal, this_environment
