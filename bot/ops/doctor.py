@@ -129,7 +129,7 @@ def _report(findings: Sequence[Finding], as_json: bool, fixes: Sequence[Fix] | N
     failed = any(finding.status == "fail" for finding in findings)
     if as_json:
         checks = [
-            {"name": each.name, "status": each.status, "detail": each.detail, "mend": each.fix} for each in findings
+            {"name": each.name, "status": each.status, "detail": each.detail, "fix": each.fix} for each in findings
         ]
         done = [{"name": each.name, "detail": each.detail, "done": not each.failed} for each in fixes or ()]
         report = {"checks": checks} if fixes is None else {"fixes": done, "checks": checks}

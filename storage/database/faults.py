@@ -42,13 +42,13 @@ def explain(error: BaseException, where: str) -> ConfigError:
     text = driver_message(error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:
-        mend = "it is damaged; move it aside and restore a copy from the backups folder (nothing was changed)"
+        fix = "it is damaged; move it aside and restore a copy from the backups folder (nothing was changed)"
     elif "locked" in low or "busy" in low:
-        mend = "another program has locked it; close that program and start again"
+        fix = "another program has locked it; close that program and start again"
     elif "full" in low or "no space" in low:
-        mend = "the disk is full; free some space and start again (nothing was overwritten)"
+        fix = "the disk is full; free some space and start again (nothing was overwritten)"
     elif "readonly" in low or "read-only" in low or "unable to open" in low or "permission" in low:
-        mend = "it can't be written; make its folder writable for this user or set WORKSPACE to another folder"
+        fix = "it can't be written; make its folder writable for this user or set WORKSPACE to another folder"
     else:
-        mend = "nothing was changed"
-    return ConfigError(f"The database {where} can't be used ({text}): {mend}.")
+        fix = "nothing was changed"
+    return ConfigError(f"The database {where} can't be used ({text}): {fix}.")

@@ -122,8 +122,8 @@ def findings(report: Report, sharded: bool, now: float) -> list[Finding]:
     where = f"{report.servers} server{'' if report.servers == 1 else 's'}"
     found = [ok("discord", f"the token belongs to {report.name}, which is in {where}"), _content(report)]
     if report.endpoint:
-        mend = "Clear Interactions Endpoint URL in the developer portal (General Information)."
-        found.append(fail("interactions", "commands and buttons go to another address instead of to this bot", mend))
+        fix = "Clear Interactions Endpoint URL in the developer portal (General Information)."
+        found.append(fail("interactions", "commands and buttons go to another address instead of to this bot", fix))
     return [*found, *_sessions(report, sharded), *clock("Discord", now, report.dates)]
 
 
@@ -140,9 +140,9 @@ def _content(report: Report) -> Finding:
 def _sessions(report: Report, sharded: bool) -> list[Finding]:
     found = []
     if report.shards > 1 and not sharded:
-        mend = "Set DISCORD_SHARDED=true."
-        found.append(warn("gateway", f"Discord recommends {report.shards} connections", mend))
+        fix = "Set DISCORD_SHARDED=true."
+        found.append(warn("gateway", f"Discord recommends {report.shards} connections", fix))
     if report.starts < FEW_STARTS:
-        mend = "Check the log for what ends the connections, and don't restart the bot until tomorrow."
-        found.append(warn("gateway", f"only {report.starts} more sessions can start today", mend))
+        fix = "Check the log for what ends the connections, and don't restart the bot until tomorrow."
+        found.append(warn("gateway", f"only {report.starts} more sessions can start today", fix))
     return found or [ok("gateway", f"{report.starts} more sessions can start today")]

@@ -19,8 +19,8 @@ class PlatformSilent(TierbotError):
 
 def unreachable(name: str, address: str, variables: str, error: PlatformSilent) -> Finding:
     """The platform does not answer at this address, which these environment variables decide."""
-    mend = f"Check the internet connection, {variables}."
-    return fail(name, f"{address} can't be reached: {error}", mend)
+    fix = f"Check the internet connection, {variables}."
+    return fail(name, f"{address} can't be reached: {error}", fix)
 
 
 def clock(title: str, now: float, dates: Sequence[str]) -> list[Finding]:
@@ -33,5 +33,5 @@ def clock(title: str, now: float, dates: Sequence[str]) -> list[Finding]:
     if abs(seconds) <= MAX_DRIFT_SECONDS:
         return [ok("clock", f"agrees with {title}'s")]
     way = "ahead of" if seconds > 0 else "behind"
-    mend = "Turn time synchronisation on: sudo timedatectl set-ntp true"
-    return [warn("clock", f"{abs(seconds):.0f} s {way} {title}'s", mend)]
+    fix = "Turn time synchronisation on: sudo timedatectl set-ntp true"
+    return [warn("clock", f"{abs(seconds):.0f} s {way} {title}'s", fix)]

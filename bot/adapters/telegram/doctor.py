@@ -79,19 +79,19 @@ def _updates(hook: Json, wanted: bool, running: bool) -> Finding:
     webhook = urlsplit(str(hook.get("url", ""))).hostname or ""
     problem, pending = str(hook.get("last_error_message", "")), int(hook.get("pending_update_count", 0))
     if webhook and not wanted:
-        mend = (
+        fix = (
             f"If no other program of yours serves it at {webhook}, do nothing: `make run` removes the webhook. "
             "Else stop that program, or give this bot its own token."
         )
-        return warn("updates", f"a webhook at {webhook} receives them, but TELEGRAM_WEBHOOK_URL is not set", mend)
+        return warn("updates", f"a webhook at {webhook} receives them, but TELEGRAM_WEBHOOK_URL is not set", fix)
     if webhook and problem:
-        mend = "Check that the address is reachable from the internet and leads to TELEGRAM_WEBHOOK_LISTEN."
-        return warn("updates", f"Telegram can't deliver to {webhook}: {problem}", mend)
+        fix = "Check that the address is reachable from the internet and leads to TELEGRAM_WEBHOOK_LISTEN."
+        return warn("updates", f"Telegram can't deliver to {webhook}: {problem}", fix)
     if pending and running:
-        mend = (
+        fix = (
             "Check the log: 409 means that another program is polling with this token; stop it, or ask @BotFather "
             "for a new token. Otherwise restart the bot."
         )
-        return warn("updates", f"{pending} are waiting at Telegram although the bot is running", mend)
+        return warn("updates", f"{pending} are waiting at Telegram although the bot is running", fix)
     waiting = f"{pending} are waiting at Telegram for the bot to start" if pending else "none are waiting at Telegram"
     return ok("updates", f"{waiting}, by {'webhook' if wanted else 'polling'}")

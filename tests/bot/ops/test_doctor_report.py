@@ -56,7 +56,7 @@ async def test_the_json_report_has_no_secret_and_an_exit_code(on: BotHarness) ->
     assert "openai/***" in output
     assert (code, stderr) == (1, "")
     assert set(report) == {"checks"}
-    assert all(set(check) == {"name", "status", "detail", "mend"} for check in report["checks"])
+    assert all(set(check) == {"name", "status", "detail", "fix"} for check in report["checks"])
     assert [check["name"] for check in report["checks"] if check["status"] == "fail"] == ["database"]
     for secret in ("s3cret-word", on.tg.token, KEY):
         assert secret not in output
@@ -95,7 +95,7 @@ async def test_every_environment_error_is_listed_once(tmp_path: Path) -> None:
     named = ("line 4: not of the form", "LOG_LEVEL is not valid", "USER_RATE_LIMIT must", "TIER_SMART_POOL must")
     assert [sum(name in each for each in failed) for name in named] == [1, 1, 1, 1]
     assert len(failed) == len(named)
-    assert any("OPENAI_API_KEY" in check["mend"] for check in checks if "OPENAI_KEY" in check["detail"])
+    assert any("OPENAI_API_KEY" in check["fix"] for check in checks if "OPENAI_KEY" in check["detail"])
     assert any(check["name"] == "database" for check in checks)
 
 
