@@ -58,7 +58,7 @@ class _Chunks:
 
 
 class EncryptingWriter(io.RawIOBase):
-    """Encrypts what is written into `target`; `close` writes the last chunk and leaves `target` open."""
+    """Encrypts what is written into `target`; `finish` writes the last chunk. `target` stays open."""
 
     def __init__(self, target: BinaryIO, passphrase: str) -> None:
         super().__init__()
