@@ -12,7 +12,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """See `bot.cli.main`."""
     # An interrupted update can leave packages half replaced, so that `bot.cli` can't be imported.
     if list(sys.argv[1:] if arguments is None else arguments)[:1] == ["update"]:
-        from bot.ops.update.folders import rescue
+        from bot.ops.update.rollback import rescue
 
         rescue()
     with without_collection("httpx._main"):  # httpx's own command line, with rich, click and pygments: 4 MB

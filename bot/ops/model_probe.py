@@ -11,15 +11,15 @@ from routing.types.decisions import ModelChoice
 from routing.types.llm import ChatMessage
 
 ANSWER_TOKENS = 64
-ONE_WORD = ChatMessage("user", "Answer with the one word: yes")
+QUESTION = ChatMessage("user", "Answer with the one word: yes")
 
 
-async def ask_one_word(llm: Llm, models: Models, model: str, seconds: float) -> ModelError | None:
+async def probe(llm: Llm, models: Models, model: str, seconds: float) -> ModelError | None:
     """The error, or None once the model begins to answer. The answer is not read to its end."""
     try:
         async with asyncio.timeout(seconds):
             choice = ModelChoice(model, None, "configured")
-            async for _ in llm.stream(models.request("balanced", choice, (ONE_WORD,), room=ANSWER_TOKENS)):
+            async for _ in llm.stream(models.request("balanced", choice, (QUESTION,), room=ANSWER_TOKENS)):
                 return None
     except TimeoutError:
         return Unreachable(model, f"no answer within {seconds:g} s")

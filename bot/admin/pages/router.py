@@ -16,7 +16,7 @@ from bot.admin.pages.changes import propose
 from bot.admin.visits import Visit, signed_in
 from bot.admin.words import money
 from bot.ops import env_file
-from bot.ops.one_word import ask_one_word
+from bot.ops.model_probe import probe
 from handlers.replies.duration import format_duration
 from handlers.replies.footer import PASSED
 from routing.config import jsonfile
@@ -137,7 +137,7 @@ async def test(visit: Visit) -> Response:
     if not is_model_name(model):
         raise ConfigError("A model's name looks like provider/model.")
     engine, start = visit.app.engine, visit.app.messaging.steady()
-    error = await ask_one_word(engine.llm, engine.models, model, TEST_SECONDS)
+    error = await probe(engine.llm, engine.models, model, TEST_SECONDS)
     took = visit.app.messaging.steady() - start
     words = (
         f"{model} answers after {took:.1f} s."

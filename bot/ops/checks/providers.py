@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bot import keyless
 from bot.findings import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
-from bot.ops.one_word import ask_one_word
+from bot.ops.model_probe import probe
 from bot.ops.web import client
 from routing.catalog.discovery import DiscoveredModel, discover
 from routing.catalog.ollama import OllamaModels
@@ -222,7 +222,7 @@ async def ask_models(inspection: Inspection, models: Models, names: Sequence[str
             except ModelError as error:
                 return error
             return None
-        return await ask_one_word(llm, models, model, ANSWER_NETWORKS * inspection.network_seconds)
+        return await probe(llm, models, model, ANSWER_NETWORKS * inspection.network_seconds)
 
     try:
         errors = await asyncio.gather(*(ask(model) for model in names))

@@ -14,7 +14,7 @@ from handlers.languages import Say
 from routing.errors import ConfigError
 
 
-async def free(draft: Draft, prompts: Prompts, say: Say, show: Callable[[str], None]) -> Draft:
+async def free_admin_port(draft: Draft, prompts: Prompts, say: Say, show: Callable[[str], None]) -> Draft:
     """The draft with an ADMIN_ADDRESS that no other program uses."""
     while (admin := taken(draft)) is not None:
         host, port = admin

@@ -43,7 +43,7 @@ async def offered(draft: Draft, provider: str) -> tuple[str, ...]:
         return tuple(model.id for model in await discover(profile, web))
 
 
-async def one_word(draft: Draft, model: str) -> ModelError | None:
+async def probe_model(draft: Draft, model: str) -> ModelError | None:
     """Ask a model for one word; the error if it does not answer."""
     environment = draft.environment
     inspection = Inspection(environment, Workspace(environment), time.time, SECONDS)

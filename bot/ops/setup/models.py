@@ -92,7 +92,7 @@ class ModelQuestions:
                 return None
             if not draft.models.has_model("balanced", Preferences()):
                 draft = draft.put_pools(model)
-        while (error := await checks.one_word(draft, model)) is not None:
+        while (error := await checks.probe_model(draft, model)) is not None:
             if isinstance(error, KeyRejected):
                 problem = checks.refused_key(title)
                 self._show(f"✗ {say(problem)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bot.adapters.shared.descriptor import secret
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.ops.setup import checks, ports
+from bot.ops.setup import checks
+from bot.ops.setup.admin_port import taken
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
 from bot.platforms import PLATFORMS
@@ -38,7 +39,7 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     if not (lines or flags.owners or flags.bases):
         raise ConfigError("There is nothing to save: give a token, --provider or --owner.")
     _ = draft.environment, draft.models  # raises for what the bot would refuse
-    if (admin := ports.taken(draft)) is not None:
+    if (admin := taken(draft)) is not None:
         lines.append(
             f"Another program listens on port {admin[1]}, where the admin page would be: change ADMIN_ADDRESS."
         )
@@ -86,7 +87,7 @@ async def _check_provider(draft: Draft, provider: str, wanted: str) -> str:
             raise ConfigError(str(error)) from None
         names = ", ".join(found[:SHOWN_MODELS]) + (" …" if len(found) > SHOWN_MODELS else "")
         raise ConfigError(f"No tier uses {provider} by default: name a model with --model. It offers {names}.")
-    failed = await checks.one_word(draft, model)
+    failed = await checks.probe_model(draft, model)
     if failed is None:
         return f"{provider}: {model} answers."
     if isinstance(failed, KeyRejected):

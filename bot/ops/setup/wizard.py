@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.ops.setup import checks, ports
+from bot.ops.setup import checks
+from bot.ops.setup.admin_port import free_admin_port
 from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.models import ModelQuestions
 from bot.ops.setup.prompts import Prompts
@@ -85,7 +86,7 @@ class Wizard:
         say = self.say
         if not self._draft.has_model:
             self._draft = await self._models.ask(self._draft)
-        self._draft = await ports.free(self._draft, self._prompts, say, self._show)
+        self._draft = await free_admin_port(self._draft, self._prompts, say, self._show)
         if not any(platform.configured(self._draft.environment.settings) for platform in PLATFORMS):
             self._save()
             self._show(say("Without a token, the bot answers in the terminal only: tierbot chat"))
@@ -114,7 +115,7 @@ class Wizard:
                 self._save()  # what the flags gave
                 return await self._done(chosen)
             await self._change_one(chosen)
-            self._draft = await ports.free(self._draft, self._prompts, say, self._show)
+            self._draft = await free_admin_port(self._draft, self._prompts, say, self._show)
             self._save()
 
     async def _done(self, chosen: str) -> Outcome:

@@ -31,7 +31,7 @@ class Journal:
     running: bool
 
 
-class Folders:
+class Rollback:
     """The environment `venv`, and what an update keeps beside it: the lock, the old environment, and the journal."""
 
     def __init__(self, venv: Path) -> None:
@@ -70,7 +70,7 @@ class Folders:
         """Whether there is a journal, and still the old environment."""
         return self._journal.exists() and self.old.is_dir()
 
-    def go_back(self) -> None:
+    def roll_back(self) -> None:
         """Exchange the environment with the copy, once."""
         if self.old.is_dir():
             exchange(self.venv, self.old)
@@ -113,17 +113,17 @@ def this_environment() -> Path:
 def rescue() -> None:
     """If an update was interrupted while it replaced packages that the program needs, take the old ones back and start
     the program again, so that it can undo the rest. Needs only the standard library."""
-    folders = Folders(Path(sys.prefix).resolve())
-    if not folders.unfinished():
+    rollback = Rollback(Path(sys.prefix).resolve())
+    if not rollback.unfinished():
         return
     try:
         for module in ("bot.cli", "bot.ops.update.update"):
             importlib.import_module(module)
     except (ImportError, SyntaxError, AttributeError):
         try:
-            with folders.lock.open("ab") as lock:
+            with rollback.lock.open("ab") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                folders.go_back()
+                rollback.roll_back()
         except BlockingIOError:
             sys.exit("tierbot: Another update is running.")
         except OSError as error:

@@ -40,7 +40,7 @@ class Source(Protocol):
 
     @property
     def revision(self) -> str:
-        """What `go_back` needs to find the installed version."""
+        """What `roll_back` needs to find the installed version."""
 
     def newer(self) -> Release | None:
         """The newest version, if it is not the installed one."""
@@ -48,7 +48,7 @@ class Source(Protocol):
     def install(self, release: Release) -> None:
         """Replace the program's files and packages."""
 
-    def go_back(self, revision: str) -> None:
+    def roll_back(self, revision: str) -> None:
         """Undo what `install` changed outside the Python environment, wherever it was interrupted."""
 
 
@@ -101,7 +101,7 @@ class Checkout:
         self._git("merge", "--quiet", "--ff-only", release.what)
         self._run("make", "--silent", f"VENV={self._venv}", f"{self._venv}/.base", f"{self._venv}/bin/{PACKAGE}")
 
-    def go_back(self, revision: str) -> None:
+    def roll_back(self, revision: str) -> None:
         """What was changed since is kept in a stash."""
         (self._root / ".git" / "index.lock").unlink(missing_ok=True)  # of a git that was killed; ours is the only one
         if self._git("status", "--porcelain", "--untracked-files=no"):
@@ -153,7 +153,7 @@ class Package:
         """Install the package and what it needs."""
         self._installer("install", "--upgrade", release.what)
 
-    def go_back(self, revision: str) -> None:
+    def roll_back(self, revision: str) -> None:
         """Nothing is outside the environment."""
 
     def _of_wheel(self, given: str) -> Release | None:

@@ -19,7 +19,7 @@ from bot.ops.service.command import chosen
 from bot.ops.service.install import in_use
 from bot.ops.service.systemctl import Service
 from bot.ops.service.unit import SERVICE, Program, program_of, this_program, without_credentials, workspace_of
-from bot.ops.update.folders import Folders, Journal, this_environment
+from bot.ops.update.rollback import Journal, Rollback, this_environment
 from bot.ops.update.sources import Release, Source, source
 from bot.settings import Environment
 from handlers.version import VERSION
@@ -35,18 +35,18 @@ def update(environment: Environment, check: bool, given: str = "") -> int:
     """Update the program, or with `check` say whether there is a newer version; returns 1 if the old version is back.
     Raises ConfigError with what to do; then nothing was changed."""
     program = this_program()
-    folders = Folders(this_environment())
-    new = source(program.root, folders.venv, given)
+    rollback = Rollback(this_environment())
+    new = source(program.root, rollback.venv, given)
     if check:
-        return _check(folders, new)
+        return _check(rollback, new)
     deployment = _deployment(environment, program)
     if deployment.service is not None and deployment.service.needs_root():
         raise ConfigError(f"This restarts the system service, so it needs root. Run: sudo {program.name} update")
-    if not os.access(folders.venv.parent, os.W_OK):
-        raise ConfigError(f"You can't change {folders.venv.parent}. Run: sudo {program.name} update")
+    if not os.access(rollback.venv.parent, os.W_OK):
+        raise ConfigError(f"You can't change {rollback.venv.parent}. Run: sudo {program.name} update")
     try:
-        with FileLock(folders.lock, timeout=0):
-            return Update(environment, program, folders, new, deployment).run()
+        with FileLock(rollback.lock, timeout=0):
+            return Update(environment, program, rollback, new, deployment).run()
     except Timeout:
         raise ConfigError("Another update is running.") from None
     except OSError as error:
@@ -94,19 +94,19 @@ class Update:
     """The steps of an update. It may be killed in each: the next update undoes it."""
 
     def __init__(
-        self, environment: Environment, program: Program, folders: Folders, new: Source, deployment: Deployment
+        self, environment: Environment, program: Program, rollback: Rollback, new: Source, deployment: Deployment
     ) -> None:
         self._environment = environment
         self._program = program
-        self._folders = folders
+        self._rollback = rollback
         self._source = new
         self._deployment = deployment
 
     def run(self) -> int:
         """See `update`."""
-        if (unfinished := self._folders.journal()) is not None:
+        if (unfinished := self._rollback.journal()) is not None:
             print("The last update was interrupted.")
-            self._go_back(unfinished)
+            self._roll_back(unfinished)
         release = self._source.newer()
         if release is None:
             print(f"tierbot {VERSION} is the newest version.")
@@ -115,16 +115,16 @@ class Update:
         if not running and in_use(self._environment, workspace):
             raise ConfigError(f"The bot is running in {workspace}, and not as a service. Stop it, then update.")
         print(f"Updating tierbot {VERSION} to {release.name}. Keeping a copy of the program …")
-        self._folders.keep()
+        self._rollback.keep()
         journal = self._prepare(running)
         done = False
         try:
             done = self._change(release, journal)
         finally:
             if not done:
-                self._go_back(journal)
+                self._roll_back(journal)
         if done:
-            self._folders.end()
+            self._rollback.end()
             self._delete_old_backups()
             backup = f" The backup is {journal.backup}" if Path(journal.backup).exists() else ""
             print(f"tierbot is now {release.name}.{backup}")
@@ -136,7 +136,7 @@ class Update:
         workspace = self._deployment.workspace
         backup = workspace / "backups" / f"before-update-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz"
         journal = Journal(VERSION, self._source.revision, str(backup), running)
-        self._folders.begin(journal)
+        self._rollback.begin(journal)
         ready = False
         try:
             if running:
@@ -150,7 +150,7 @@ class Update:
             if not ready:
                 if running:
                     self._deployment.start()
-                self._folders.end()
+                self._rollback.end()
         return journal
 
     def _back_up(self, backup: Path) -> None:
@@ -178,12 +178,12 @@ class Update:
             return False
         return True
 
-    def _go_back(self, journal: Journal) -> None:
+    def _roll_back(self, journal: Journal) -> None:
         """Install the old version again, with the database of the backup if the new one changed it."""
         print(f"Going back to tierbot {journal.version} …")
         self._deployment.stop()
-        self._folders.go_back()
-        self._source.go_back(journal.revision)
+        self._rollback.roll_back()
+        self._source.roll_back(journal.revision)
         if Path(journal.backup).exists() and not self._database_fits():
             print("The new version changed the database, so that of the backup takes its place.")
             self._restore(Path(journal.backup))
@@ -191,7 +191,7 @@ class Update:
             if journal.running:
                 self._deployment.start()
         finally:
-            self._folders.end()
+            self._rollback.end()
         print(f"tierbot is {journal.version} again{' and running' if journal.running else ''}.")
 
     def _database_fits(self) -> bool:
@@ -239,8 +239,8 @@ class Update:
             path.unlink(missing_ok=True)
 
 
-def _check(folders: Folders, new: Source) -> int:
-    if folders.journal() is not None:
+def _check(rollback: Rollback, new: Source) -> int:
+    if rollback.journal() is not None:
         print("The last update was interrupted. `tierbot update` undoes it, then updates.")
         return 1
     release = new.newer()
