@@ -12,6 +12,7 @@ from bot import keyless
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.descriptor import Commands
 from bot.engine import Engine, build_engine
+from bot.environment import Environment
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import LiveConfig
@@ -19,7 +20,6 @@ from bot.messaging import Messaging
 from bot.ops.backup.schedule import ScheduledBackups
 from bot.ops.daily_check import DailyCheck, examine_locally
 from bot.scheduler import Scheduler
-from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
 from handlers.access.codes import WrongCodes

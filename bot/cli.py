@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot import logs
 from bot.arguments import parser
-from bot.settings import Environment, EnvironmentFault, load, process_environment, workspace_folder
+from bot.environment import Environment, EnvironmentFault, load, process_environment, workspace_folder
 from bot.workspace import DATABASE_FILE, JOURNAL, TERMINAL, Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError, StorageFault

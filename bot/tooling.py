@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from bot.settings import Environment
+from bot.environment import Environment
 from bot.workspace import Workspace
 from handlers.accounts.accounts import Accounts
 from handlers.tools import builtin_source

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
 
-from bot.settings import Environment
+from bot.environment import Environment
 from routing.atomic_file import write_text
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.catalog.ollama import address as ollama_address

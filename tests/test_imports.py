@@ -192,6 +192,24 @@ def imported(source: str) -> Iterator[str]:
             yield from (str(a.value).partition(".")[0] for a in node.args if isinstance(a, ast.Constant))
 
 
+def environment_reads(source: str) -> list[str]:
+    """Where a module reads the environment of the process; other uses set variables for child processes."""
+    nodes = list(ast.walk(ast.parse(source)))
+    setting = {
+        node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in ("update", "setdefault")
+    } | {node.value for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)}
+    uses = (node for node in nodes if isinstance(node, ast.Attribute) and node not in setting)
+    return [found for node in uses if (found := ast.unparse(node)) in ("os.environ", "os.environb", "os.getenv")]
+
+
+def test_one_module_reads_the_environment() -> None:
+    files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    reading = [path for path in files if environment_reads(path.read_text(encoding="utf-8"))]
+    assert reading == [ROOT / "bot" / "environment.py"]
+    assert environment_reads("import os\nname = os.getenv('A') or os.environ['A'] or dict(os.environ)") != []
+    assert environment_reads("import os\nos.environ['A'] = 'b'\nos.environ.update(C='d')") == []
+
+
 def test_imports_have_no_circles() -> None:
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field
 
 from bot.admin.diffs import FileDiff, file_diff
-from bot.settings import Environment, EnvironmentFault, load
+from bot.environment import Environment, EnvironmentFault, load
 from bot.workspace import Workspace
 from routing.atomic_file import write_text
 from routing.bounded import Bounded

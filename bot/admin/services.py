@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.settings import Environment
+from bot.environment import Environment
 from bot.workspace import Workspace
 
 if TYPE_CHECKING:  # imported after the listener has started

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import reduce
 
 from bot.adapters.shared.descriptor import Tell
+from bot.environment import Environment
 from bot.findings import Finding
 from bot.platform import Platform
-from bot.settings import Environment
 from bot.workspace import Workspace
 from routing.error_boundary import ErrorBoundary
 from routing.errors import Reason

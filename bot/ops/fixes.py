@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from bot.settings import Environment
+from bot.environment import Environment
 from bot.workspace import Workspace, open_to_others
 from routing.atomic_file import UNFINISHED
 from routing.errors import ConfigError, system_reason

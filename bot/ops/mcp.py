@@ -16,7 +16,7 @@ from getpass import getuser
 from threading import Thread
 from typing import Any
 
-from bot.settings import Environment
+from bot.environment import Environment
 from bot.tool_settings import package_index, weather_addresses, web_settings
 from bot.workspace import Workspace
 from handlers.tools import builtin_source

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bot.environment import load
 from bot.live_config import LiveConfig, WorkspaceFiles, warn_of_levels
-from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import Reason
 from routing.policy.models import Models

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from bot.environment import load
 from bot.workspace import Workspace
 from handlers.tools.sandbox import SandboxLimits
 from routing.errors import ConfigError

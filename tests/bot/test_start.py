@@ -13,7 +13,7 @@ import pytest
 
 from bot import running
 from bot.app import App
-from bot.settings import Environment, load
+from bot.environment import Environment, load
 from bot.workspace import Workspace
 from handlers.access.roles import Access
 from routing.errors import ConfigError, StorageFault

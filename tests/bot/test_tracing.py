@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.settings import Settings, load
+from bot.environment import load
+from bot.settings import Settings
 from bot.tracing import NOT_INSTALLED, traces
 from routing import tracing
 from routing.errors import ConfigError

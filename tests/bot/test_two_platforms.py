@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
+from bot.environment import load
 from bot.running import started
-from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 from storage.database.migrate import migrate

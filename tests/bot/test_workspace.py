@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from bot.environment import load
 from bot.workspace import JOURNAL, RESTORES, Workspace, is_workspace, locked, refuse_other_folder
 from routing.errors import ConfigError
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from bot.settings import load
+from bot.environment import load
 from tests.servers.listener import listening
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,8 +21,8 @@ from bot.adapters.shared import attachments
 from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
+from bot.environment import UNREADABLE_CREDENTIAL, UNREADABLE_SECRET
 from bot.platforms import PLATFORMS
-from bot.settings import UNREADABLE_CREDENTIAL, UNREADABLE_SECRET
 from handlers import demo_model as demo
 from handlers.access import audit_log
 from handlers.access.linking import LINKED, MERGES
@@ -99,8 +99,12 @@ FAULTY = (
         "routing/config/",
         "routing/catalog/cards.py",
     ),
-    *("routing/catalog/catalog.py", "routing/tools/embedding/backend.py", "bot/settings.py", "routing/errors.py"),
-    *("ops/backup/backup.py", "ops/backup/schedule.py"),
+    *(
+        "routing/catalog/catalog.py",
+        "routing/tools/embedding/backend.py",
+        "routing/errors.py",
+    ),
+    *("bot/environment.py", "bot/settings.py", "ops/backup/backup.py", "ops/backup/schedule.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
     *("telegram/doctor.py", "telegram/settings.py", "discord/settings.py"),
 )

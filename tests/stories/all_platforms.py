@@ -18,7 +18,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from bot.adapters.console import ConsolePlatform, ConsoleUser, PromptOptions, Streams
 from bot.app import App
-from bot.settings import load
+from bot.environment import load
 from bot.terminal import chat
 from bot.workspace import Workspace
 from routing.ports import Clock

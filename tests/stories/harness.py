@@ -26,8 +26,8 @@ from blockbuster.blockbuster import _skip
 from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram.settings import Pace
 from bot.app import App
+from bot.environment import load
 from bot.running import started
-from bot.settings import load
 from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock, StateStore

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.environment import load
 from bot.ops.backup.backup import make
 from bot.ops.backup.restore import restore
-from bot.settings import load
 from bot.workspace import Workspace
 from tests.polling import until
 from tests.storage.conftest import Server, postgres

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from bot.environment import load
 from bot.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running

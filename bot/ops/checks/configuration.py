@@ -7,9 +7,10 @@ from pathlib import Path
 
 from rapidfuzz import process
 
+from bot.environment import unknown_variables
 from bot.findings import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
-from bot.settings import Settings, unknown_variables
+from bot.settings import Settings
 from routing.catalog.catalog import Catalog
 from routing.catalog.discovery import PROVIDERS, load_discovered
 from routing.config import jsonfile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from bot.environment import Environment
 from bot.findings import Finding
-from bot.settings import Environment
 from bot.workspace import Workspace
 from routing.ports import Clock
 

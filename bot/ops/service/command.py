@@ -6,11 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from bot.environment import Environment
 from bot.ops.service.install import install, plan, uninstall
 from bot.ops.service.status import show_log, status
 from bot.ops.service.systemctl import Service, user_service
 from bot.ops.service.unit import this_program
-from bot.settings import Environment
 
 
 def service(options: argparse.Namespace, environment: Environment) -> int:

@@ -6,13 +6,13 @@ import asyncio
 import sys
 from collections.abc import Callable
 
+from bot.environment import Environment
 from bot.ops.setup import service
 from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.flags import Flags
 from bot.ops.setup.prompts import TerminalPrompts, show, without_echo
 from bot.ops.setup.unattended import answered
 from bot.ops.setup.wizard import Conceal, Outcome, Wizard
-from bot.settings import Environment
 from handlers.languages import Say
 from routing.errors import ConfigError
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.adapters.shared.descriptor import PlatformDescriptor
+from bot.environment import Environment, load
 from bot.ops import env_file
-from bot.settings import Environment, Settings, load, pool_variable
+from bot.settings import Settings, pool_variable
 from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.config import jsonfile

@@ -7,11 +7,11 @@ import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
+from bot.environment import Environment
 from bot.ops.service.command import chosen
 from bot.ops.service.install import install as perform
 from bot.ops.service.install import plan
 from bot.ops.service.unit import this_program, workspace_of
-from bot.settings import Environment
 from handlers.languages import Say
 
 SYSTEMD = Path("/run/systemd/system")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from bot.environment import Environment
 from bot.ops.ownership import give_all
 from bot.ops.processes import ProgramFailed, run
 from bot.ops.service.command import chosen
@@ -21,7 +22,6 @@ from bot.ops.service.systemctl import Service
 from bot.ops.service.unit import SERVICE, Program, program_of, this_program, without_credentials, workspace_of
 from bot.ops.update.rollback import Journal, Rollback, this_environment
 from bot.ops.update.sources import Release, Source, source
-from bot.settings import Environment
 from handlers.version import VERSION
 from routing.errors import ConfigError, NewerDatabase, NoDatabase
 

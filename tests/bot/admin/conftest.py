@@ -14,8 +14,8 @@ import pytest
 from bot.admin.listener import Listener
 from bot.admin.services import AdminServices
 from bot.admin.token import admin_token
+from bot.environment import load
 from bot.messaging import Messaging
-from bot.settings import load
 from bot.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.stories.harness import BotHarness, bot_harness

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.admin.edits import MAX_UNDO, Conflict, Edits, File, Proposal
-from bot.settings import EnvironmentFault, load
+from bot.environment import EnvironmentFault, load
 from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.errors import ConfigError

@@ -18,7 +18,7 @@ from bot.admin.listener import MAX_CONNECTIONS, Listener
 from bot.admin.middleware import HEADERS, MAX_BODY_BYTES
 from bot.admin.token import admin_token, is_token
 from bot.cli import new_event_loop
-from bot.settings import load
+from bot.environment import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 from storage.state import SqlState

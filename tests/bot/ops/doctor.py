@@ -6,10 +6,10 @@ import sqlite3
 import time
 from pathlib import Path
 
+from bot.environment import load
 from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
-from bot.settings import load
 from bot.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.stories.harness import BotHarness

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.environment import load
 from bot.logs import Redactor
 from bot.ops.checks import configuration, machine
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
-from bot.settings import load
 from bot.workspace import Workspace
 from storage.database import inspection as storage_inspection
 from storage.schema import REVISION

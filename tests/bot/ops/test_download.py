@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from bot.environment import load
 from bot.ops.download import WEIGHTS, Weights, fetch, fetch_model, set_tiers
-from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
+from bot.environment import load
 from bot.ops.env_file import changed, update
-from bot.settings import load
 from routing.config.jsonfile import write
 from routing.errors import ConfigError
 

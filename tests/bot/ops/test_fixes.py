@@ -12,8 +12,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine
 
+from bot.environment import load
 from bot.ops.fixes import Fix, fix
-from bot.settings import load
 from bot.workspace import Workspace
 from storage.database.migrate import SCRIPTS
 from tests.bot.cli import tierbot

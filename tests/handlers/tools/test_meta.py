@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from bot.environment import load
 from bot.tooling import Tooling, build_tooling
 from bot.workspace import Workspace
 from handlers.commands.tier import WHY

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import NullPool, create_engine
 
-from bot.settings import load
+from bot.environment import load
 from bot.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.storage.conftest import postgres

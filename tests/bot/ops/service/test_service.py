@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.environment import load
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.service import service as doctor_check
 from bot.ops.service.install import Installation, plan
@@ -19,7 +20,6 @@ from bot.ops.service.install import install as perform
 from bot.ops.service.status import explain
 from bot.ops.service.systemctl import Service, user_service
 from bot.ops.service.unit import render, this_program, workspace_of
-from bot.settings import load
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 from tests.bot.cli import tierbot

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.environment import load
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.wizard import Outcome, Wizard
-from bot.settings import load
 from handlers.languages import Say
 
 Answer = str | Callable[[], str]

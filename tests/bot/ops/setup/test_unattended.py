@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.environment import load
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
 from bot.ops.setup.unattended import answered
-from bot.settings import load
 from routing.errors import ConfigError
 from tests.bot.cli import tierbot
 from tests.bot.ops.setup.answers import env_text, write_env

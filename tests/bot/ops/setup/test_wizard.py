@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from bot.environment import load
 from bot.ops.download import Weights
 from bot.ops.service.unit import program_of, this_program, workspace_of
 from bot.ops.setup import service
-from bot.settings import load
 from routing.errors import ConfigError
 from tests.bot.ops.setup.answers import DEFAULT, dialogue, env_text, write_env
 from tests.servers.discord import DiscordServer
