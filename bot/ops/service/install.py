@@ -244,6 +244,7 @@ def _give_to(folder: Path, owner: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
+    """Replace a unit, also a masked one, which is a link to /dev/null: `routing.atomic_file` would follow it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     new.write_text(text, encoding="utf-8")

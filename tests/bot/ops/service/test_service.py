@@ -210,6 +210,16 @@ def test_an_installed_system_service_is_only_restarted(tmp_path: Path) -> None:
     assert ([what for what in sentences(found) if "give" in what] != []) == (me == "root")
 
 
+def test_a_masked_unit_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    service, null = system(tmp_path), tmp_path / "null"
+    null.touch()
+    service.unit.symlink_to(null)
+    installation = Installation(service, this_program(), tmp_path, "")
+    next(step for step in installation.steps() if step.what.startswith("write ")).do()
+    assert not service.unit.is_symlink()
+    assert null.read_text() == ""
+
+
 def test_a_copied_workspace_is_complete_or_not_there(tmp_path: Path) -> None:
     me = pwd.getpwuid(os.geteuid()).pw_name
     source, target = tmp_path / "workspace", tmp_path / "state"
