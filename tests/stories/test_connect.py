@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -386,61 +386,60 @@ async def test_the_list_has_buttons_that_connect(on: BotHarness) -> None:
         assert "role owner" in (await ask(on, "/whoami")).text
 
 
-async def test_a_person_connects_in_two_chats_at_once(on: BotHarness, dc: DiscordServer) -> None:
+@asynccontextmanager
+async def on_both(on: BotHarness, dc: DiscordServer) -> AsyncIterator[RadicaleServer]:
+    """The bot on Telegram and Discord, open to everyone, and a calendar server that everyone may use."""
     only_telegram_has_owners(on)
     on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
     with radicale(on) as server:
         async with running(on) as app:
             await up(dc, app)
-            await ask(on, "/whoami", user="bob")
-            await written(dc, "/whoami", "bobby")
-            await linked(dc, await code(on, "bob"))
-            await ask(on, "/connect calendar", user="bob")
-            assert ADDRESS in (await written(dc, "/connect calendar", "bobby")).text
-            for said in (server.address, USER):
-                await ask(on, said, user="bob")
-            assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
-            assert "not a web address" in (await written(dc, PASSWORD, "bobby")).text, "still a question here"
-            assert on.ms.calls == []
+            yield server
+
+
+async def test_a_person_connects_in_two_chats_at_once(on: BotHarness, dc: DiscordServer) -> None:
+    async with on_both(on, dc) as server:
+        await ask(on, "/whoami", user="bob")
+        await written(dc, "/whoami", "bobby")
+        await linked(dc, await code(on, "bob"))
+        await ask(on, "/connect calendar", user="bob")
+        assert ADDRESS in (await written(dc, "/connect calendar", "bobby")).text
+        for said in (server.address, USER):
+            await ask(on, said, user="bob")
+        assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
+        assert "not a web address" in (await written(dc, PASSWORD, "bobby")).text, "still a question here"
+        assert on.ms.calls == []
     assert PASSWORD.encode() not in stored(on)
 
 
 async def test_a_password_in_another_chat_is_not_read(on: BotHarness, dc: DiscordServer) -> None:
-    only_telegram_has_owners(on)
-    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
-    with radicale(on) as server:
-        async with running(on) as app:
-            await up(dc, app)
-            await ask(on, "/whoami", user="bob")
-            await written(dc, "/whoami", "bobby")
-            await linked(dc, await code(on, "bob"))
-            await ask(on, "/connect calendar", user="bob")
-            await ask(on, server.address, user="bob")
-            assert (await written(dc, "hi", "bobby")).text == "You said: hi", "only a password is secret"
-            await ask(on, USER, user="bob")
-            assert (await written(dc, "hey", "carol")).text == "You said: hey", "another person"
-            told = (await written(dc, PASSWORD, "bobby")).text
-            assert told.startswith("🔑 I am waiting for a password in another chat with you (Telegram).")
-            assert PASSWORD not in str([call.body for call in on.ms.calls])
-            assert (await written(dc, "hello", "bobby")).text == "You said: hello", "it is told once"
-            assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
+    async with on_both(on, dc) as server:
+        await ask(on, "/whoami", user="bob")
+        await written(dc, "/whoami", "bobby")
+        await linked(dc, await code(on, "bob"))
+        await ask(on, "/connect calendar", user="bob")
+        await ask(on, server.address, user="bob")
+        assert (await written(dc, "hi", "bobby")).text == "You said: hi", "only a password is secret"
+        await ask(on, USER, user="bob")
+        assert (await written(dc, "hey", "carol")).text == "You said: hey", "another person"
+        told = (await written(dc, PASSWORD, "bobby")).text
+        assert told.startswith("🔑 I am waiting for a password in another chat with you (Telegram).")
+        assert PASSWORD not in str([call.body for call in on.ms.calls])
+        assert (await written(dc, "hello", "bobby")).text == "You said: hello", "it is told once"
+        assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
     assert PASSWORD.encode() not in stored(on)
 
 
 async def test_linking_moves_a_step_to_the_one_person(on: BotHarness, dc: DiscordServer) -> None:
-    only_telegram_has_owners(on)
-    on.env |= {"BOT_ACCESS": "open", "ACCOUNT_HOSTS": "127.0.0.1"}
-    with radicale(on) as server:
-        async with running(on) as app:
-            await up(dc, app)
-            await ask(on, "/whoami", user="bob")
-            given = await code(on, "bob")
-            asked = await written(dc, f"/access link {given}", "bobby")
-            for said in ("/connect calendar", server.address, USER):
-                await written(dc, said, "bobby")
-            await confirmed(dc, asked)
-            assert "✅ Connected" in (await written(dc, PASSWORD, "bobby")).text
-            assert f"✅ Calendar: {USER}" in (await ask(on, "/connect", user="bob")).text
+    async with on_both(on, dc) as server:
+        await ask(on, "/whoami", user="bob")
+        given = await code(on, "bob")
+        asked = await written(dc, f"/access link {given}", "bobby")
+        for said in ("/connect calendar", server.address, USER):
+            await written(dc, said, "bobby")
+        await confirmed(dc, asked)
+        assert "✅ Connected" in (await written(dc, PASSWORD, "bobby")).text
+        assert f"✅ Calendar: {USER}" in (await ask(on, "/connect", user="bob")).text
 
 
 async def test_someone_forgotten_while_connecting_leaves_nothing(on: BotHarness) -> None:
