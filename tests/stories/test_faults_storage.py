@@ -101,31 +101,20 @@ async def test_marking_a_repeated_attempt_may_fail_for_a_while(on: BotHarness, f
         await settled(on)
 
 
-async def test_a_voice_message_is_transcribed_once_while_its_cost_cannot_be_stored(
-    on: BotHarness, faulty: Faulty
+@pytest.mark.parametrize(
+    ("store", "step", "times"),
+    [(SqlLedger, "finish", 3), (SqlHistory, "unsummarised", 1)],
+    ids=["its cost", "the conversation"],
+)
+async def test_a_voice_message_is_transcribed_once_while_storage_fails(
+    on: BotHarness, faulty: Faulty, store: type, step: str, times: int
 ) -> None:
     gate = on.ms.hear("hello", gate_after=BEFORE_HEADERS)
-    fault = faulty(SqlLedger, "finish")
+    fault = faulty(store, step)
     async with running(on):
         on.tg.say_voice()
         await gate.reached()
-        fault.times = 3
-        gate.open()
-        assert (await on.tg.reply()).text == "You said: hello"
-        await settled(on)
-    assert len(on.ms.media) == 1
-    assert on.rows("select count(*) from usage where tier = 'voice'") == [(1,)]
-
-
-async def test_a_voice_message_is_transcribed_once_if_the_conversation_cannot_be_read(
-    on: BotHarness, faulty: Faulty
-) -> None:
-    gate = on.ms.hear("hello", gate_after=BEFORE_HEADERS)
-    fault = faulty(SqlHistory, "unsummarised")
-    async with running(on):
-        on.tg.say_voice()
-        await gate.reached()
-        fault.times = 1
+        fault.times = times
         gate.open()
         assert (await on.tg.reply()).text == "You said: hello"
         await settled(on)
