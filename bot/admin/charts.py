@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.admin.words import SAY
+from bot.admin.formatting import SAY
 from handlers.replies.charts import COLOURS, Measure, amount_text, bands_of, scale
 from routing.types.usage import Day
 

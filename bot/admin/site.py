@@ -9,11 +9,12 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from bot.admin import words
 from bot.admin.edits import Edits
+from bot.admin.formatting import FILTERS
 from bot.admin.services import AdminServices
 from bot.admin.sessions import Attempts, Sessions
 from bot.findings import Finding
+from handlers.version import VERSION
 
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -61,8 +62,8 @@ def build_site(services: AdminServices) -> Site:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.filters |= words.FILTERS
-    templates.globals |= {"asset": lambda name: f"/static/{name}?v={assets[name].version}", "version": words.VERSION}
+    templates.filters |= FILTERS
+    templates.globals |= {"asset": lambda name: f"/static/{name}?v={assets[name].version}", "version": VERSION}
     for name in templates.list_templates():
         templates.get_template(name)
     steady, clock = services.messaging.steady, services.messaging.clock

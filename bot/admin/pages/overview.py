@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.charts import usage_chart
+from bot.admin.formatting import plural, sentence
 from bot.admin.visits import Visit, signed_in
-from bot.admin.words import plural, sentence
 from handlers.replies.duration import format_duration
 from routing.ports import Facts
 from routing.types.budgets import current, days

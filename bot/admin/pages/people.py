@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bot.admin.formatting import person_name
 from bot.admin.visits import Visit, signed_in
-from bot.admin.words import person_name
 from handlers.access.role_changes import RoleChanges
 from handlers.parsing import parse_account
 from routing.config.kinds import MAX_DOLLARS

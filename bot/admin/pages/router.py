@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.edits import File, Saved
+from bot.admin.formatting import money
 from bot.admin.pages.changes import propose
 from bot.admin.visits import Visit, signed_in
-from bot.admin.words import money
 from bot.ops import env_file
 from bot.ops.model_probe import probe
 from handlers.replies.duration import format_duration

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bot.admin.formatting import sentence
 from bot.admin.visits import Visit, signed_in
-from bot.admin.words import sentence
 from handlers.access.roles import NO_PERSON
 from routing.types.people import Person
 from routing.types.toolkits import Toolkit

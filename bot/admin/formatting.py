@@ -9,7 +9,6 @@ from typing import Any
 
 from handlers.languages import Dollars, Say
 from handlers.replies.duration import format_duration
-from handlers.version import VERSION as VERSION
 from routing.errors import Reason
 from routing.types.directory import ListedPerson
 from routing.types.usage import Spending
