@@ -90,7 +90,7 @@ class Edit:
     undoable: bool
 
 
-class _KeptFile(BaseModel):
+class _UndoFile(BaseModel):
     """What an edit replaced (None: no file), and the digest of what it wrote."""
 
     file: File
@@ -98,12 +98,12 @@ class _KeptFile(BaseModel):
     after: str
 
 
-class _Kept(BaseModel):
+class _UndoEntry(BaseModel):
     """A file of the undo log."""
 
     at: float = Field(ge=0, le=1e11)
     summary: str
-    files: list[_KeptFile]
+    files: list[_UndoFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +199,13 @@ class Edits:
 
     def _write_all(self, proposal: Proposal) -> None:
         """Write all files, or none and raise OSError."""
-        kept, done = self._remember(proposal), list[Change]()
+        undo_path, done = self._remember(proposal), list[Change]()
         try:
             for each in proposal.changes:
                 _write(self._paths[each.file], each.after.text)
                 done.append(each)
         except OSError:
-            kept.unlink(missing_ok=True)
+            undo_path.unlink(missing_ok=True)
             for each in done:
                 _write(self._paths[each.file], each.before.text)
             raise
@@ -214,23 +214,23 @@ class Edits:
         """The edits that are kept, newest first."""
         now = {file: self._digest(file) for file in FILES}
         found = []
-        for path in self._kept():
-            if (kept := _read(path)) is not None:
-                undoable = all(now[each.file] == each.after for each in kept.files)
-                names = tuple(self.name(each.file) for each in kept.files)
-                found.append(Edit(path.stem, kept.at, kept.summary, names, undoable))
+        for path in self._undo_paths():
+            if (entry := _read(path)) is not None:
+                undoable = all(now[each.file] == each.after for each in entry.files)
+                names = tuple(self.name(each.file) for each in entry.files)
+                found.append(Edit(path.stem, entry.at, entry.summary, names, undoable))
         return tuple(found)
 
     def undo(self, edit_id: str) -> Proposal | None:
         """A proposal that takes an edit back; None if there is no such edit. Raises Conflict if one of its files
         changed since."""
-        path = next((each for each in self._kept() if each.stem == edit_id), None)
-        kept = _read(path) if path is not None else None
-        if kept is None:
+        path = next((each for each in self._undo_paths() if each.stem == edit_id), None)
+        entry = _read(path) if path is not None else None
+        if entry is None:
             return None
-        texts = {each.file: each.before for each in kept.files}
-        digests = {each.file: each.after for each in kept.files}
-        return self.propose(f"Undo: {kept.summary}".replace("Undo: Undo: ", ""), texts, digests, "/changes")
+        texts = {each.file: each.before for each in entry.files}
+        digests = {each.file: each.after for each in entry.files}
+        return self.propose(f"Undo: {entry.summary}".replace("Undo: Undo: ", ""), texts, digests, "/changes")
 
     def _digest(self, file: File) -> str:
         """The file's digest; empty if it can't be read."""
@@ -279,28 +279,28 @@ class Edits:
     def _remember(self, proposal: Proposal) -> Path:
         """Add an edit to the undo log; its file."""
         files = [
-            _KeptFile(file=each.file, before=each.before.text, after=each.after.digest) for each in proposal.changes
+            _UndoFile(file=each.file, before=each.before.text, after=each.after.digest) for each in proposal.changes
         ]
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        number = max((int(each.stem) for each in self._kept()), default=0) + 1
-        kept = _Kept(at=self._clock(), summary=proposal.summary, files=files)
+        number = max((int(each.stem) for each in self._undo_paths()), default=0) + 1
+        entry = _UndoEntry(at=self._clock(), summary=proposal.summary, files=files)
         path = self._folder / f"{number:06d}.json"
-        _write(path, kept.model_dump_json())
-        for old in self._kept()[MAX_UNDO:]:
+        _write(path, entry.model_dump_json())
+        for old in self._undo_paths()[MAX_UNDO:]:
             old.unlink(missing_ok=True)
         return path
 
-    def _kept(self) -> list[Path]:
+    def _undo_paths(self) -> list[Path]:
         """The files of the undo log, newest first."""
         if not self._folder.is_dir():
             return []
         return sorted((each for each in self._folder.glob("*.json") if each.stem.isdecimal()), reverse=True)
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _UndoEntry | None:
     """An edit of the undo log; None if its file is damaged."""
     try:
-        return _Kept.model_validate_json(path.read_bytes())
+        return _UndoEntry.model_validate_json(path.read_bytes())
     except (OSError, ValueError):
         return None
 
