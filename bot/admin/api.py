@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from bot.admin.access import UNAUTHORIZED, has_token
+from bot.admin.page_context import site_of
 from bot.admin.pages.catalogue import discovered
-from bot.admin.visits import site_of
 from handlers.version import VERSION
 from routing.catalog.provider_models import DiscoveryError
 from routing.errors import ConfigError

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.edits import Saved
+from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import propose
-from bot.admin.visits import Visit, signed_in
 from bot.ops.web import client
 from routing.catalog.cards import ModelCard
 from routing.catalog.discovery import DiscoveredModel, discover, save_discovered
@@ -31,19 +31,19 @@ FLAGS = (
 )
 
 
-async def catalogue(visit: Visit) -> Response:
+async def catalogue(context: PageContext) -> Response:
     """A page of the catalogue. htmx gets the list alone."""
-    saved = await asyncio.to_thread(visit.site.edits.saved)
-    text, provider = visit.query("q").casefold()[:100], visit.query("provider")
+    saved = await asyncio.to_thread(context.site.edits.saved)
+    text, provider = context.query("q").casefold()[:100], context.query("provider")
     cards = sorted(saved.catalog.models(), key=lambda card: (card.provider, card.display_name.casefold()))
     found = [
         card
         for card in cards
         if text in f"{card.name} {card.display_name}".casefold() and provider in ("", card.provider)
     ]
-    at = visit.number("page", 1, MAX_PAGE)
-    template = "catalogue_list.html" if visit.is_fragment else "catalogue.html"
-    return visit.page(
+    at = context.number("page", 1, MAX_PAGE)
+    template = "catalogue_list.html" if context.is_fragment else "catalogue.html"
+    return context.render(
         template,
         cards=found[PAGE_SIZE * (at - 1) : PAGE_SIZE * at],
         total=len(found),
@@ -51,55 +51,55 @@ async def catalogue(visit: Visit) -> Response:
         pages=-(-len(found) // PAGE_SIZE),
         providers=sorted({card.provider for card in cards}),
         with_key=sorted(name for name, profile in saved.config.profiles.items() if profile.api_key),
-        text=visit.query("q"),
+        text=context.query("q"),
         provider=provider,
     )
 
 
-async def entry(visit: Visit) -> Response:
+async def entry(context: PageContext) -> Response:
     """The form for one model, also for one that is not in the catalogue yet."""
-    name = visit.query("id")
+    name = context.query("id")
     if not _is_entry(name):
         raise ConfigError("A model's name looks like provider/model. Nothing was changed.")
-    edits = visit.site.edits
+    edits = context.site.edits
     saved, digest = await asyncio.to_thread(lambda: (edits.saved(), edits.read("catalogue").digest))
     key = _key_of(saved, name)
     card = saved.catalog.lookup(name)
-    return visit.page(
+    return context.render(
         "catalogue_entry.html",
         id=key or name,
         known=key is not None,
         card=card,
-        shown=card.display_name if key else visit.query("shown") or card.display_name,
+        shown=card.display_name if key else context.query("shown") or card.display_name,
         sizes=SIZES,
         flags=[(name, words, _flag(card, name)) for name, words in FLAGS],
         digests={"catalogue": digest},
     )
 
 
-async def change(visit: Visit) -> Response:
+async def change(context: PageContext) -> Response:
     """Propose a new or changed entry, or to remove one."""
-    name = visit.field("id")
+    name = context.field("id")
     if not _is_entry(name):
         raise ConfigError("A model's name looks like provider/model. Nothing was changed.")
-    edits = visit.site.edits
+    edits = context.site.edits
     _, document = await asyncio.to_thread(lambda: (edits.saved(), edits.document("catalogue")))
     models = document.setdefault("models", {})
     before = models.get(name)
     page = f"/catalogue?q={name.partition('/')[2] or name}"
-    if visit.field("remove"):
+    if context.field("remove"):
         models.pop(name, None)
         texts = jsonfile.render(document)
-        return await propose(visit, f"Remove {name} from the catalogue", {"catalogue": texts}, page)
-    models[name] = _entry(visit, before if isinstance(before, dict) else {})
+        return await propose(context, f"Remove {name} from the catalogue", {"catalogue": texts}, page)
+    models[name] = _entry(context, before if isinstance(before, dict) else {})
     what = "Change" if before is not None else "Add"
-    return await propose(visit, f"{what} {name} in the catalogue", {"catalogue": jsonfile.render(document)}, page)
+    return await propose(context, f"{what} {name} in the catalogue", {"catalogue": jsonfile.render(document)}, page)
 
 
-async def discovery(visit: Visit) -> Response:
+async def discovery(context: PageContext) -> Response:
     """Ask a provider for its models, show which the catalogue lacks, and offer all of them to /model."""
-    provider = visit.field("provider")
-    saved = await asyncio.to_thread(visit.site.edits.saved)
+    provider = context.field("provider")
+    saved = await asyncio.to_thread(context.site.edits.saved)
     problem = ""
     found: tuple[DiscoveredModel, ...] = ()
     try:
@@ -107,11 +107,11 @@ async def discovery(visit: Visit) -> Response:
     except DiscoveryError as error:
         problem = str(error)
     else:
-        path = visit.site.services.workspace.discovered_file
+        path = context.site.services.workspace.discovered_file
         await asyncio.to_thread(save_discovered, path, provider, found)
     known = {card.name for card in saved.catalog.models()}
-    template = "discovery_list.html" if visit.is_fragment else "discovery.html"
-    return visit.page(
+    template = "discovery_list.html" if context.is_fragment else "discovery.html"
+    return context.render(
         template, provider=provider, problem=problem, found=found[:MAX_FOUND], total=len(found), known=known
     )
 
@@ -142,24 +142,24 @@ def _flag(card: ModelCard, key: str) -> bool:
     return by_key[key]
 
 
-def _entry(visit: Visit, before: dict[str, Any]) -> dict[str, Any]:
+def _entry(context: PageContext, before: dict[str, Any]) -> dict[str, Any]:
     """The entry of the form; keys that the form does not have stay."""
     after = dict(before)
-    after["displayName"] = visit.field("displayName") or visit.field("id")
-    if "/" not in visit.field("id"):
-        after["provider"] = visit.field("provider")
+    after["displayName"] = context.field("displayName") or context.field("id")
+    if "/" not in context.field("id"):
+        after["provider"] = context.field("provider")
     for key, _ in FLAGS:
-        after[key] = bool(visit.field(key))
-    after["maxInputTokens"] = _tokens(visit.field("maxInputTokens"))
-    size = visit.field("sizeClass")
+        after[key] = bool(context.field(key))
+    after["maxInputTokens"] = _tokens(context.field("maxInputTokens"))
+    size = context.field("sizeClass")
     after = {key: value for key, value in after.items() if key != "sizeClass"} | ({"sizeClass": size} if size else {})
-    levels = [each.strip().lower() for each in visit.field("levels").split(",") if each.strip()]
+    levels = [each.strip().lower() for each in context.field("levels").split(",") if each.strip()]
     after.pop("reasoning", None)
     if levels:
         old = before.get("reasoning") if isinstance(before.get("reasoning"), dict) else {}
         windows = old.get("levels", {}) if isinstance(old, dict) else {}
         after["reasoning"] = {
-            "default": visit.field("level") or levels[0],
+            "default": context.field("level") or levels[0],
             "levels": {each: windows.get(each) or {"maxInputTokens": after["maxInputTokens"]} for each in levels},
         }
     return after

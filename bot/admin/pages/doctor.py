@@ -7,29 +7,29 @@ import asyncio
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.admin.visits import Visit, signed_in
+from bot.admin.page_context import PageContext, signed_in
 from bot.ops.doctor import report
 
 
-async def doctor(visit: Visit) -> Response:
+async def doctor(context: PageContext) -> Response:
     """The last report."""
-    return visit.page("doctor.html", report=visit.site.report)
+    return context.render("doctor.html", report=context.site.report)
 
 
-async def run(visit: Visit) -> Response:
+async def run(context: PageContext) -> Response:
     """Run all checks, which takes some seconds. Only once at a time."""
-    last = visit.site.report
+    last = context.site.report
     if not last.running:
         last.running = True
         try:
-            services = visit.site.services
+            services = context.site.services
             last.findings = tuple(await asyncio.to_thread(report, services.environment, services.workspace))
-            last.at = visit.now
+            last.at = context.now
         finally:
             last.running = False
-    if visit.is_fragment:
-        return visit.page("doctor_report.html", report=last)
-    return visit.redirect("/doctor")
+    if context.is_fragment:
+        return context.render("doctor_report.html", report=last)
+    return context.redirect("/doctor")
 
 
 ROUTES = (Route("/doctor", signed_in(doctor)), Route("/doctor", signed_in(run), methods=["POST"]))

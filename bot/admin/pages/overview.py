@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from bot.admin.charts import usage_chart
 from bot.admin.formatting import plural, sentence
-from bot.admin.visits import Visit, signed_in
+from bot.admin.page_context import PageContext, signed_in
 from handlers.replies.duration import format_duration
 from routing.ports import Facts
 from routing.types.budgets import current, days
@@ -31,9 +31,9 @@ class Problem:
     action: str = ""
 
 
-async def overview(visit: Visit) -> Response:
+async def overview(context: PageContext) -> Response:
     """Everything that an owner wants to know first."""
-    app, now = visit.app, visit.now
+    app, now = context.app, context.now
     stores, models = app.messaging.stores, app.engine.models
     zone = models.config.budget.zone
     today = current("day", now, zone)
@@ -42,10 +42,10 @@ async def overview(visit: Visit) -> Response:
     history = await stores.spending.by_day(days(now, CHART_DAYS, zone))
     waiting = await stores.people.waiting()
     spent = history[-1].models
-    return visit.page(
+    return context.render(
         "overview.html",
         facts=facts,
-        problems=[*_problems(visit, facts), *_waiting(len(waiting))],
+        problems=[*_problems(context, facts), *_waiting(len(waiting))],
         answers=sum(each.turns for each in turns),
         unanswered=sum(each.unanswered for each in turns),
         fallbacks=sum(each.fallbacks for each in turns),
@@ -67,7 +67,7 @@ def _waiting(count: int) -> Iterator[Problem]:
         yield Problem(f"{plural(count, 'person is', 'people are')} waiting to be let in.", "/people", "Answer them")
 
 
-def _problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
+def _problems(context: PageContext, facts: Facts) -> Iterator[Problem]:
     if facts.config_fault is not None:
         words = f"{sentence(facts.config_fault)} The last valid configuration stays in use."
         yield Problem(words, "/changes", "See the last changes")
@@ -79,12 +79,12 @@ def _problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
     if facts.dead:
         words = f"{plural(facts.dead, 'reply', 'replies')} could not be delivered."
         yield Problem(words, "/logs", "Read the log")
-    yield from _model_problems(visit, facts)
-    yield from _tool_problems(visit)
+    yield from _model_problems(context, facts)
+    yield from _tool_problems(context)
 
 
-def _model_problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
-    models, now = visit.app.engine.models, facts.now
+def _model_problems(context: PageContext, facts: Facts) -> Iterator[Problem]:
+    models, now = context.app.engine.models, facts.now
     local = [tier for tier in TIERS if models.configured(tier, Preferences()).source == "local"]
     if local:
         yield Problem(f"The demo model answers for {', '.join(local)}: there is no key.", "/providers", "Add a key")
@@ -97,8 +97,8 @@ def _model_problems(visit: Visit, facts: Facts) -> Iterator[Problem]:
         yield Problem(words, "/router", "Look at its tiers")
 
 
-def _tool_problems(visit: Visit) -> Iterator[Problem]:
-    tooling = visit.app.engine.tooling
+def _tool_problems(context: PageContext) -> Iterator[Problem]:
+    tooling = context.app.engine.tooling
     failed = [state.name for state in tooling.mcp.states() if state.status == "failed"]
     if failed or tooling.mcp.problems():
         yield Problem(f"MCP servers with errors: {', '.join(failed) or 'mcp.json'}.", "/tools", "See why")

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.formatting import person_name
-from bot.admin.visits import Visit, signed_in
+from bot.admin.page_context import PageContext, signed_in
 from handlers.access.role_changes import RoleChanges
 from handlers.parsing import parse_account
 from routing.config.kinds import MAX_DOLLARS
@@ -32,96 +32,96 @@ DONE: Mapping[Role, str] = {
 }
 
 
-async def people(visit: Visit) -> Response:
+async def people(context: PageContext) -> Response:
     """One page of people, and who waits. htmx gets the list alone."""
-    stores, budget = visit.app.messaging.stores, visit.app.engine.guard.budget
-    role = next((each for each in ROLES if each == visit.query("role")), None)
-    wanted = PeopleFilter(visit.query("q"), role)
-    at = visit.number("page", 1, MAX_PAGE)
+    stores, budget = context.app.messaging.stores, context.app.engine.guard.budget
+    role = next((each for each in ROLES if each == context.query("role")), None)
+    wanted = PeopleFilter(context.query("q"), role)
+    at = context.number("page", 1, MAX_PAGE)
     found = await stores.directory.page(wanted, PAGE_SIZE, PAGE_SIZE * (at - 1))
     ids = [each.person.id for each in found.people]
-    template = "people_list.html" if visit.is_fragment else "people.html"
-    return visit.page(
+    template = "people_list.html" if context.is_fragment else "people.html"
+    return context.render(
         template,
         people=found.people,
         total=found.total,
         number=at,
         pages=-(-found.total // PAGE_SIZE),
-        spent=await stores.spending.of_people(ids, visit.now - 30 * DAY),
+        spent=await stores.spending.of_people(ids, context.now - 30 * DAY),
         limits={each: await budget.limits_of(each) for each in ids},
         waiting=await stores.people.waiting(),
         text=wanted.search,
         role=role or "",
         roles=ROLES,
         counts=await stores.directory.roles(),
-        mode=visit.app.access.mode,
+        mode=context.app.access.mode,
     )
 
 
-async def person(visit: Visit) -> Response:
+async def person(context: PageContext) -> Response:
     """One person."""
-    found = await _person(visit)
+    found = await _person(context)
     if found is None:
-        return visit.problem(404, "There is nobody with this number.")
-    stores, engine = visit.app.messaging.stores, visit.app.engine
-    today = current("day", visit.now, engine.models.config.budget.zone)
+        return context.problem(404, "There is nobody with this number.")
+    stores, engine = context.app.messaging.stores, context.app.engine
+    today = current("day", context.now, engine.models.config.budget.zone)
     settings = await stores.preferences.settings(found.person.id)
-    return visit.page(
+    return context.render(
         "person.html",
         person=found,
         roles=ROLES,
         limits=await engine.guard.budget.limits_of(found.person.id),
         usual=engine.models.config.budget.dollars,
         today=await stores.usage.by_model(person_id=found.person.id, since=today.start),
-        month=await stores.usage.by_model(person_id=found.person.id, since=visit.now - 30 * DAY),
+        month=await stores.usage.by_model(person_id=found.person.id, since=context.now - 30 * DAY),
         preferences=await stores.preferences.get(found.person.id),
         zone=settings.time_zone,
         language=settings.language,
     )
 
 
-async def set_role(visit: Visit) -> Response:
+async def set_role(context: PageContext) -> Response:
     """Give a person another role."""
-    found = await _person(visit)
-    role = next((each for each in ROLES if each == visit.field("role")), None)
+    found = await _person(context)
+    role = next((each for each in ROLES if each == context.field("role")), None)
     if found is None or role is None or not found.accounts:
         raise Refused("There is nobody with this number, or no such role. Nothing was changed.")
-    changes = _changes(visit)
+    changes = _changes(context)
     if found.person.role == "owner" and role != "owner":
         await changes.check_last_owner(found.person)
     await changes.give(found.accounts[0], found.person.name, role, ACTOR)
-    return visit.redirect(f"/people/{found.person.id}", DONE[role].format(name=person_name(found)))
+    return context.redirect(f"/people/{found.person.id}", DONE[role].format(name=person_name(found)))
 
 
-async def set_limits(visit: Visit) -> Response:
+async def set_limits(context: PageContext) -> Response:
     """Set what a person may spend."""
-    found = await _person(visit)
+    found = await _person(context)
     if found is None:
         raise Refused("There is nobody with this number. Nothing was changed.")
-    limits = PersonLimits(_amount(visit.field("daily")), _amount(visit.field("monthly")))
-    await visit.app.engine.guard.budget.set_limits(found.person.id, limits, ACTOR)
-    return visit.redirect(f"/people/{found.person.id}", f"The limits of {person_name(found)} are set.")
+    limits = PersonLimits(_amount(context.field("daily")), _amount(context.field("monthly")))
+    await context.app.engine.guard.budget.set_limits(found.person.id, limits, ACTOR)
+    return context.redirect(f"/people/{found.person.id}", f"The limits of {person_name(found)} are set.")
 
 
-async def answer_request(visit: Visit) -> Response:
+async def answer_request(context: PageContext) -> Response:
     """Let a stranger in, or block them."""
-    user = parse_account(visit.field("account"))
-    stranger = next((each for each in await visit.app.messaging.stores.people.waiting() if each.user == user), None)
+    user = parse_account(context.field("account"))
+    stranger = next((each for each in await context.app.messaging.stores.people.waiting() if each.user == user), None)
     if stranger is None:
         raise Refused("{user} is not waiting any more. Nothing was changed.", user=user)
-    role: Role = "user" if visit.field("answer") == "allow" else "blocked"
-    await _changes(visit).give(user, stranger.name, role, ACTOR)
-    return visit.redirect("/people", DONE[role].format(name=stranger.name or user))
+    role: Role = "user" if context.field("answer") == "allow" else "blocked"
+    await _changes(context).give(user, stranger.name, role, ACTOR)
+    return context.redirect("/people", DONE[role].format(name=stranger.name or user))
 
 
-def _changes(visit: Visit) -> RoleChanges:
-    app = visit.app
+def _changes(context: PageContext) -> RoleChanges:
+    app = context.app
     return RoleChanges(app.messaging.stores.people, app.access, app.linking, app.approvals)
 
 
-async def _person(visit: Visit) -> ListedPerson | None:
-    number: int = visit.request.path_params["id"]
-    return await visit.app.messaging.stores.directory.get(number) if number < MAX_ID else None
+async def _person(context: PageContext) -> ListedPerson | None:
+    number: int = context.request.path_params["id"]
+    return await context.app.messaging.stores.directory.get(number) if number < MAX_ID else None
 
 
 def _amount(text: str) -> Decimal | None:

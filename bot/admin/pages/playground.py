@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.admin.visits import Visit, signed_in
+from bot.admin.page_context import PageContext, signed_in
 from handlers.access.roles import NO_PERSON
 from handlers.tool_reports.tool_offer import ORDERS, STAGES
 from routing.config.presentation import Strategy
@@ -58,18 +58,18 @@ class TierDecision:
     reasoning: str | None
 
 
-async def playground(visit: Visit) -> Response:
+async def playground(context: PageContext) -> Response:
     """The form, and the decisions for a message."""
-    text = (visit.field("text") if visit.request.method == "POST" else visit.query("text"))[:MAX_CHARACTERS]
-    named = visit.field("role") if visit.request.method == "POST" else visit.query("role")
+    text = (context.field("text") if context.request.method == "POST" else context.query("text"))[:MAX_CHARACTERS]
+    named = context.field("role") if context.request.method == "POST" else context.query("role")
     role: Role = next((each for each in ROLES if each == named and each != "blocked"), "user")
-    chosen = next((each for each in TIERS if each == (visit.field("tier") or visit.query("tier"))), None)
+    chosen = next((each for each in TIERS if each == (context.field("tier") or context.query("tier"))), None)
     tier = tools = None
     if text:
-        tier = await _tier(visit, text, role)
-        tools = await _tools(visit, text, role, chosen or tier.tier)
-    template = "playground_result.html" if visit.is_fragment else "playground.html"
-    return visit.page(
+        tier = await _tier(context, text, role)
+        tools = await _tools(context, text, role, chosen or tier.tier)
+    template = "playground_result.html" if context.is_fragment else "playground.html"
+    return context.render(
         template,
         text=text,
         role=role,
@@ -82,8 +82,8 @@ async def playground(visit: Visit) -> Response:
     )
 
 
-async def _tier(visit: Visit, text: str, role: Role) -> TierDecision:
-    models = visit.app.engine.models
+async def _tier(context: PageContext, text: str, role: Role) -> TierDecision:
+    models = context.app.engine.models
     prefix, rest = split_prefix(text, tiers_for(role))
     reasons: tuple[str, ...]
     if prefix is not None:
@@ -97,8 +97,8 @@ async def _tier(visit: Visit, text: str, role: Role) -> TierDecision:
     return TierDecision(tier, reasons, choice.model, choice.reasoning)
 
 
-async def _tools(visit: Visit, text: str, role: Role, tier: Tier) -> ToolDecision:
-    engine = visit.app.engine
+async def _tools(context: PageContext, text: str, role: Role, tier: Tier) -> ToolDecision:
+    engine = context.app.engine
     person = Person(NO_PERSON, role, "")
     _, text = split_prefix(text, tiers_for(role))
     found = await engine.router.tools(person, NO_CONVERSATION, text)

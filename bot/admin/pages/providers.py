@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.edits import File, Saved
+from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import propose
-from bot.admin.visits import Visit, signed_in
 from bot.ops import env_file
 from bot.ops.web import client
 from routing.catalog.discovery import PROVIDERS, address_of, discover, sendable
@@ -45,81 +45,81 @@ class ListedProvider:
     custom_timeout: bool
 
 
-async def providers(visit: Visit) -> Response:
+async def providers(context: PageContext) -> Response:
     """All providers: those in use, those with a key, and well-known others."""
-    edits = visit.site.edits
+    edits = context.site.edits
     saved, env, config = await asyncio.to_thread(lambda: (edits.saved(), edits.read("env"), edits.read("config")))
-    listed = [*_listed(visit, saved, config.text)]
-    return visit.page(
+    listed = [*_listed(context, saved, config.text)]
+    return context.render(
         "providers.html",
         providers=[each for each in listed if each.key or each.written or each.tiers],
         others=[each for each in listed if not (each.key or each.written or each.tiers)],
         digests={"env": env.digest, "config": config.digest},
         api_types=API_TYPES,
-        opened=visit.query("open"),
+        opened=context.query("open"),
     )
 
 
-async def test(visit: Visit) -> Response:
+async def test(context: PageContext) -> Response:
     """Ask the provider for its models, with the key of the form or else the stored one."""
-    name = _name(visit)
-    saved = await asyncio.to_thread(visit.site.edits.saved)
+    name = _name(context)
+    saved = await asyncio.to_thread(context.site.edits.saved)
     stored = saved.config.profile(name)
-    key, address = visit.field("key"), visit.field("baseUrl") or None
+    key, address = context.field("key"), context.field("baseUrl") or None
     if not key and address != _written_address(stored):
-        return visit.result(False, "The address is new: enter the key again to test it.")
+        return context.result(False, "The address is new: enter the key again to test it.")
     profile = replace(
         stored,
         api_key=key or stored.api_key or (NO_KEY if address else None),
         base_url=address or (stored.base_url if name == OLLAMA else None),
-        api_type=_api_type(visit.field("apiType")) or (stored.api_type if address == stored.base_url else None),
+        api_type=_api_type(context.field("apiType")) or (stored.api_type if address == stored.base_url else None),
         timeout_seconds=TEST_SECONDS,
         variable=stored.variable,
     )
-    visit.site.services.workspace.conceal([key] if key else [])
+    context.site.services.workspace.conceal([key] if key else [])
     try:
         async with client(saved.environment.settings.https_proxy) as web:
             found = await discover(profile, web)
     except DiscoveryError as error:
-        return visit.result(False, str(error))
-    return visit.result(True, f"Works: {name} lists {len(found):,} models.")
+        return context.result(False, str(error))
+    return context.result(True, f"Works: {name} lists {len(found):,} models.")
 
 
-async def change(visit: Visit) -> Response:
+async def change(context: PageContext) -> Response:
     """Propose a new key, address or time limit."""
-    name = _name(visit)
-    saved = await asyncio.to_thread(visit.site.edits.saved)
+    name = _name(context)
+    saved = await asyncio.to_thread(context.site.edits.saved)
     profile = saved.config.profile(name)
-    document = await asyncio.to_thread(visit.site.edits.document, "config")
+    document = await asyncio.to_thread(context.site.edits.document, "config")
     texts: dict[File, str | None] = {}
-    key, remove = visit.field("key"), bool(visit.field("remove"))
+    key, remove = context.field("key"), bool(context.field("remove"))
     try:
-        if visit.field("baseUrl"):
-            address_of(replace(profile, base_url=visit.field("baseUrl")), "")
+        if context.field("baseUrl"):
+            address_of(replace(profile, base_url=context.field("baseUrl")), "")
         if key:
             sendable(key, profile.variable)
     except DiscoveryError as error:
         raise ConfigError("{reason} Nothing was changed.", reason=str(error)) from None
     in_file = profile.variable.startswith("llm.")
     values: dict[str, Any] = {
-        "baseUrl": visit.field("baseUrl") or None,
-        "apiType": _api_type(visit.field("apiType")),
-        "requestTimeoutSeconds": _timeout(visit.field("timeout")),
+        "baseUrl": context.field("baseUrl") or None,
+        "apiType": _api_type(context.field("apiType")),
+        "requestTimeoutSeconds": _timeout(context.field("timeout")),
     }
     if key or remove:
-        visit.site.services.workspace.conceal([key] if key else [])
+        context.site.services.workspace.conceal([key] if key else [])
         if in_file:
             values["apiKey"] = None if remove else key
-        elif variable(name) in visit.site.services.environment.given:
+        elif variable(name) in context.site.services.environment.given:
             words = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
             raise ConfigError(words, name=variable(name))
         else:
-            env = (await asyncio.to_thread(visit.site.edits.read, "env")).text or ""
+            env = (await asyncio.to_thread(context.site.edits.read, "env")).text or ""
             texts["env"] = env_file.changed(env, {variable(name): None if remove else key})
     if _set(document, name, values):
         texts["config"] = jsonfile.render(document)
     what = "Remove the key of" if remove else "New key for" if key else "Change"
-    return await propose(visit, f"{what} {name}", texts, f"/providers?open={name}")
+    return await propose(context, f"{what} {name}", texts, f"/providers?open={name}")
 
 
 def _set(document: dict[str, Any], name: str, values: Mapping[str, Any]) -> bool:
@@ -136,7 +136,7 @@ def _set(document: dict[str, Any], name: str, values: Mapping[str, Any]) -> bool
     return True
 
 
-def _listed(visit: Visit, saved: Saved, config_text: str | None) -> Iterator[ListedProvider]:
+def _listed(context: PageContext, saved: Saved, config_text: str | None) -> Iterator[ListedProvider]:
     config = saved.config
     written = jsonfile.parse(config_text or "{}", "runtime-config.json").root().section("llm").section("providers")
     used: dict[str, list[str]] = {}
@@ -144,7 +144,7 @@ def _listed(visit: Visit, saved: Saved, config_text: str | None) -> Iterator[Lis
         for provider in dict.fromkeys(map(provider_of, config.pools[tier])):
             used.setdefault(provider, []).append(tier)
     names = dict.fromkeys((*written.values, *used, *config.profiles, *PROVIDERS))
-    given = visit.site.services.environment.given
+    given = context.site.services.environment.given
     for name in names:
         profile = config.profile(name)
         name_of_key = variable(name)
@@ -166,8 +166,8 @@ def _listed(visit: Visit, saved: Saved, config_text: str | None) -> Iterator[Lis
         )
 
 
-def _name(visit: Visit) -> str:
-    name = visit.field("name").lower()
+def _name(context: PageContext) -> str:
+    name = context.field("name").lower()
     if not _NAME.fullmatch(name):
         raise ConfigError("A provider's name has only letters, digits, - and _. Nothing was changed.")
     return name

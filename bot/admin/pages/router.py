@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from bot.admin.edits import File, Saved
 from bot.admin.formatting import money
+from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import propose
-from bot.admin.visits import Visit, signed_in
 from bot.ops import env_file
 from bot.ops.model_probe import probe
 from handlers.replies.duration import format_duration
@@ -72,98 +72,98 @@ class ListedTier:
     draft: bool
 
 
-async def router(visit: Visit) -> Response:
+async def router(context: PageContext) -> Response:
     """All tiers."""
-    return await _show(visit, {})
+    return await _show(context, {})
 
 
-async def change(visit: Visit) -> Response:
+async def change(context: PageContext) -> Response:
     """Propose a new pool or contract; or, without JavaScript, move a model in the form."""
-    tier = next((each for each in TIERS if each == visit.field("tier")), None)
+    tier = next((each for each in TIERS if each == context.field("tier")), None)
     if tier is None:
         raise ConfigError("The tiers are {tiers}. Nothing was changed.", tiers=", ".join(TIERS))
-    pool = [model.strip() for model in visit.form.get("pool", ()) if model.strip()]
-    pool += [each for each in parse_pool(visit.field("add")) if each not in pool]
-    if move := visit.field("move"):
-        return await _show(visit, {tier: _moved(pool, move)})
+    pool = [model.strip() for model in context.form.get("pool", ()) if model.strip()]
+    pool += [each for each in parse_pool(context.field("add")) if each not in pool]
+    if move := context.field("move"):
+        return await _show(context, {tier: _moved(pool, move)})
     wrong = next((model for model in pool if not is_model_name(model)), None)
     if wrong is not None:
         raise ConfigError("{model} does not look like provider/model. Nothing was changed.", model=wrong)
     if not pool:
         raise ConfigError("{tier} needs at least one model. Nothing was changed.", tier=tier)
-    saved = await asyncio.to_thread(visit.site.edits.saved)
-    document = await asyncio.to_thread(visit.site.edits.document, "config")
+    saved = await asyncio.to_thread(context.site.edits.saved)
+    document = await asyncio.to_thread(context.site.edits.document, "config")
     texts: dict[File, str | None] = {}
     if tuple(pool) != saved.config.pools[tier]:
-        variable, fixed = _source(visit, saved, tier)
+        variable, fixed = _source(context, saved, tier)
         if fixed:
             words = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
             raise ConfigError(words, name=variable)
         if variable:
-            env = (await asyncio.to_thread(visit.site.edits.read, "env")).text or ""
+            env = (await asyncio.to_thread(context.site.edits.read, "env")).text or ""
             texts["env"] = env_file.changed(env, {variable: ",".join(pool)})
         else:
             _section(document, "tiers", tier)["pool"] = pool
             texts["config"] = ""
-    if _set_contract(visit, saved, document, tier, _levels(visit, saved, tier, pool)):
+    if _set_contract(context, saved, document, tier, _levels(context, saved, tier, pool)):
         texts["config"] = ""
     if "config" in texts:
         texts["config"] = jsonfile.render(document)
-    return await propose(visit, f"Change the tier {tier}", texts, f"/router#{tier}")
+    return await propose(context, f"Change the tier {tier}", texts, f"/router#{tier}")
 
 
-async def general(visit: Visit) -> Response:
+async def general(context: PageContext) -> Response:
     """Propose the settings for all tiers."""
-    saved = await asyncio.to_thread(visit.site.edits.saved)
-    document = await asyncio.to_thread(visit.site.edits.document, "config")
+    saved = await asyncio.to_thread(context.site.edits.saved)
+    document = await asyncio.to_thread(context.site.edits.document, "config")
     config, router = saved.config, _section(document, "modelRouter")
-    default = visit.field("defaultTier") or None
+    default = context.field("defaultTier") or None
     if default != config.default_tier:
         router["defaultTier"] = default
-    if bool(visit.field("dynamicTierEnabled")) != config.dynamic_tier:
+    if bool(context.field("dynamicTierEnabled")) != config.dynamic_tier:
         router["dynamicTierEnabled"] = not config.dynamic_tier
-    if (temperature := _number(visit.field("temperature"), "The temperature")) != config.temperature:
+    if (temperature := _number(context.field("temperature"), "The temperature")) != config.temperature:
         router["temperature"] = temperature
-    if (internal := visit.field("routingModel")) != config.internal_model:
+    if (internal := context.field("routingModel")) != config.internal_model:
         router["routingModel"] = internal
     if not router:
         del document["modelRouter"]
-    return await propose(visit, "Change the router", {"config": jsonfile.render(document)}, "/router")
+    return await propose(context, "Change the router", {"config": jsonfile.render(document)}, "/router")
 
 
-async def test(visit: Visit) -> Response:
+async def test(context: PageContext) -> Response:
     """Ask one model for one word, with the configuration in use."""
-    model = visit.field("test")
+    model = context.field("test")
     if not is_model_name(model):
         raise ConfigError("A model's name looks like provider/model.")
-    engine, start = visit.app.engine, visit.app.messaging.steady()
+    engine, start = context.app.engine, context.app.messaging.steady()
     error = await probe(engine.llm, engine.models, model, TEST_SECONDS)
-    took = visit.app.messaging.steady() - start
+    took = context.app.messaging.steady() - start
     words = (
         f"{model} answers after {took:.1f} s."
         if error is None
         else f"{model} does not answer: {error.raw or error.reason}"
     )
-    return visit.result(error is None, words)
+    return context.result(error is None, words)
 
 
-async def _show(visit: Visit, drafts: dict[Tier, tuple[str, ...]]) -> Response:
-    edits, models = visit.site.edits, visit.app.engine.models
+async def _show(context: PageContext, drafts: dict[Tier, tuple[str, ...]]) -> Response:
+    edits, models = context.site.edits, context.app.engine.models
     saved, env, config = await asyncio.to_thread(lambda: (edits.saved(), edits.read("env"), edits.read("config")))
-    prices = await visit.app.engine.guard.prices()
-    given = {file: visit.field(f"digest_{file}") for file in ("env", "config")} if drafts else {}
+    prices = await context.app.engine.guard.prices()
+    given = {file: context.field(f"digest_{file}") for file in ("env", "config")} if drafts else {}
     listed = []
     for tier in TIERS:
         contract = saved.config.contracts[tier]
         pool = drafts.get(tier, contract.pool)
-        variable, fixed = _source(visit, saved, tier)
+        variable, fixed = _source(context, saved, tier)
         listed.append(
             ListedTier(
                 tier=tier,
                 contract=contract,
-                pool=tuple(_listed(visit, saved, prices, tier, model) for model in pool),
+                pool=tuple(_listed(context, saved, prices, tier, model) for model in pool),
                 level=saved.config.reasoning[tier] or "default",
-                levels=_levels(visit, saved, tier, pool),
+                levels=_levels(context, saved, tier, pool),
                 vendor=single_vendor_pools([contract]).get(tier, ""),
                 variable=variable,
                 fixed=fixed,
@@ -171,7 +171,7 @@ async def _show(visit: Visit, drafts: dict[Tier, tuple[str, ...]]) -> Response:
             )
         )
     known = {card.name for card in saved.catalog.models() if models.has_key(card.provider)}
-    return visit.page(
+    return context.render(
         "router.html",
         tiers=listed,
         labels=[(setting.key, *LABELS[setting.key], name) for name, setting in _settings()],
@@ -182,8 +182,8 @@ async def _show(visit: Visit, drafts: dict[Tier, tuple[str, ...]]) -> Response:
     )
 
 
-def _listed(visit: Visit, saved: Saved, prices: PriceList, tier: Tier, model: str) -> ListedModel:
-    price, models = prices(model), visit.app.engine.models
+def _listed(context: PageContext, saved: Saved, prices: PriceList, tier: Tier, model: str) -> ListedModel:
+    price, models = prices(model), context.app.engine.models
     words = "price unknown"
     if price is not None:
         rates = price.rates[0]
@@ -195,7 +195,7 @@ def _listed(visit: Visit, saved: Saved, prices: PriceList, tier: Tier, model: st
         variable = saved.config.profile(provider_of(model)).variable
         problem = f"Skipped: it {PASSED[skipped.why].format(variable=variable, reason=skipped.reason)}"
         if skipped.until is not None:
-            problem += f", for {format_duration(skipped.until - visit.app.messaging.steady())}"
+            problem += f", for {format_duration(skipped.until - context.app.messaging.steady())}"
     keyless = skipped is not None and skipped.why == "key"
     return ListedModel(model, provider_of(model), saved.catalog.lookup(model).display_name, words, problem, keyless)
 
@@ -206,24 +206,26 @@ def _settings() -> list[tuple[str, Setting]]:
     return [found[key] for key in LABELS]
 
 
-def _levels(visit: Visit, saved: Saved, tier: Tier, pool: Sequence[str]) -> tuple[str, ...]:
+def _levels(context: PageContext, saved: Saved, tier: Tier, pool: Sequence[str]) -> tuple[str, ...]:
     """The reasoning levels of the pool's first model, and the one that is set."""
-    own = visit.app.engine.models.levels(pool[0]) if pool else ()
+    own = context.app.engine.models.levels(pool[0]) if pool else ()
     return tuple(dict.fromkeys(("default", "none", *own, saved.config.reasoning[tier] or "default")))
 
 
-def _set_contract(visit: Visit, saved: Saved, document: dict[str, Any], tier: Tier, levels: Sequence[str]) -> bool:
+def _set_contract(
+    context: PageContext, saved: Saved, document: dict[str, Any], tier: Tier, levels: Sequence[str]
+) -> bool:
     """Write what differs from the contract in force; whether anything does."""
-    level = visit.field("level")
+    level = context.field("level")
     if level and level not in levels:
         words = "{level} is not a reasoning level of this model: {levels}. Nothing was changed."
         raise ConfigError(words, level=level, levels=", ".join(levels))
     contract, found = saved.config.contracts[tier], False
     for name, setting in _settings():
         now = getattr(contract, name)
-        wanted: object = bool(visit.field(setting.key))
+        wanted: object = bool(context.field(setting.key))
         if not isinstance(now, bool):
-            wanted = _number(visit.field(setting.key), LABELS[setting.key][0])
+            wanted = _number(context.field(setting.key), LABELS[setting.key][0])
         if wanted != now:
             _section(document, "tiers", tier)[setting.key] = wanted
             found = True
@@ -243,12 +245,12 @@ def _section(document: dict[str, Any], *names: str) -> dict[str, Any]:
     return inside
 
 
-def _source(visit: Visit, saved: Saved, tier: Tier) -> tuple[str, bool]:
+def _source(context: PageContext, saved: Saved, tier: Tier) -> tuple[str, bool]:
     """The variable that sets the pool (empty: none), and whether only the process's environment can change it."""
     if tier not in saved.environment.settings.pools:
         return "", False
     name = f"TIER_{tier.upper()}_POOL"
-    return name, name in visit.site.services.environment.given
+    return name, name in context.site.services.environment.given
 
 
 def _moved(pool: Sequence[str], move: str) -> tuple[str, ...]:

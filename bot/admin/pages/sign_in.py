@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from bot.admin.forms import own_path, read_form, read_session_form
+from bot.admin.page_context import COOKIE, problem_page, render, site_of
 from bot.admin.sessions import SESSION_SECONDS
 from bot.admin.token import is_token
-from bot.admin.visits import COOKIE, OUT_OF_DATE, own_path, page, read_form, site_of
 from handlers.access.sign_in_links import PATH as LINK_PATH
 from routing.types.messages import UserKey
 
@@ -51,7 +52,7 @@ async def by_link(request: Request) -> Response:
     site = site_of(request)
     if request.method != "POST":
         values = {"code": request.query_params.get("code", "")[:200]}
-        return page(request, site, None, "sign_in_link.html", 200, values)
+        return render(request, None, "sign_in_link.html", 200, values)
     problem, form = await read_form(request)
     app = site.services.app()
     if problem:
@@ -66,9 +67,10 @@ async def sign_out(request: Request) -> Response:
     """End the session, also while the bot starts."""
     site, cookie = site_of(request), request.cookies.get(COOKIE, "")
     session = site.sessions.find(cookie)
-    problem, form = await read_form(request)
-    if session is not None and (problem or not session.is_csrf(form.get("csrf", ("",))[0])):
-        return page(request, site, session, "problem.html", 403, {"problem": problem or OUT_OF_DATE, "diffs": ()})
+    if session is not None:
+        problem, _ = await read_session_form(request, session)
+        if problem:
+            return problem_page(request, session, 403, problem)
     site.sessions.end(cookie)
     response = RedirectResponse("/sign-in", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -85,7 +87,7 @@ async def static(request: Request) -> Response:
 
 def _form(request: Request, problem: str, then: str, status: int = 200) -> Response:
     values = {"problem": problem, "next": own_path(then)}
-    return page(request, site_of(request), None, "sign_in.html", status, values)
+    return render(request, None, "sign_in.html", status, values)
 
 
 def _welcome(request: Request, then: str, owner: UserKey | None = None) -> Response:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.formatting import sentence
-from bot.admin.visits import Visit, signed_in
+from bot.admin.page_context import PageContext, signed_in
 from handlers.access.roles import NO_PERSON
 from routing.types.people import Person
 from routing.types.toolkits import Toolkit
@@ -23,9 +23,9 @@ class ListedToolkit:
     missing: tuple[tuple[str, str], ...]
 
 
-async def tools(visit: Visit) -> Response:
+async def tools(context: PageContext) -> Response:
     """Everything that models can call."""
-    tooling, owner = visit.app.engine.tooling, Person(NO_PERSON, "owner", "")
+    tooling, owner = context.app.engine.tooling, Person(NO_PERSON, "owner", "")
     usable = {card.name for toolkit in await tooling.toolbox.offered(owner) for card in toolkit.tools}
     off = await tooling.toolbox.off(owner)
     listed = [
@@ -39,14 +39,14 @@ async def tools(visit: Visit) -> Response:
     found = tooling.toolkits.found
     files = [(name, sentence(reason)) for name, reason in found.broken.items()]
     files += [(name, sentence(words)) for name, each in found.manifests.items() for words in each.warnings]
-    return visit.page(
+    return context.render(
         "tools.html",
         toolkits=listed,
         servers=tooling.mcp.states(),
         problems=[sentence(each) for each in tooling.mcp.problems()],
         files=files,
         left_out=[sentence(each) for each in tooling.toolbox.left_out()],
-        accounts=await visit.app.messaging.stores.directory.connected(),
+        accounts=await context.app.messaging.stores.directory.connected(),
         matching=sentence(tooling.selector.fallback_reason),
     )
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.charts import usage_chart
-from bot.admin.visits import Visit, signed_in
+from bot.admin.page_context import PageContext, signed_in
 from handlers.replies.charts import Measure
 from routing.types.budgets import days
 
@@ -16,17 +16,17 @@ PERIODS = (7, 30, 90)
 MAX_PEOPLE, MAX_MODELS = 20, 30
 
 
-async def usage(visit: Visit) -> Response:
+async def usage(context: PageContext) -> Response:
     """The chart and tables for 7, 30 or 90 days."""
-    stores, models = visit.app.messaging.stores, visit.app.engine.models
-    count = next((each for each in PERIODS if each == visit.number("days", 30, 90)), 30)
-    measure: Measure = "tokens" if visit.query("by") == "tokens" else "cost"
-    stretches = days(visit.now, count, models.config.budget.zone)
+    stores, models = context.app.messaging.stores, context.app.engine.models
+    count = next((each for each in PERIODS if each == context.number("days", 30, 90)), 30)
+    measure: Measure = "tokens" if context.query("by") == "tokens" else "cost"
+    stretches = days(context.now, count, models.config.budget.zone)
     since = stretches[0].start
     by_model = sorted(await stores.usage.by_model(since=since), key=attrgetter(measure), reverse=True)
     people = await stores.spending.by_person(since, MAX_PEOPLE)
     history = await stores.spending.by_day(stretches)
-    return visit.page(
+    return context.render(
         "usage.html",
         days=count,
         periods=PERIODS,

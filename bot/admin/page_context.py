@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bot.admin.diffs import FileDiff
 from bot.admin.edits import Conflict
+from bot.admin.forms import Form, read_session_form
+from bot.admin.sessions import Session
 from bot.admin.site import Site
 from routing.errors import ConfigError, Refused, StorageFault
 from routing.types.messages import UserKey
@@ -19,13 +21,8 @@ from routing.types.messages import UserKey
 if TYPE_CHECKING:
     from bot.app import App
 
-from bot.admin.sessions import Session
-
 COOKIE = "tierbot_session"
-MAX_FIELDS = 2_000
-OUT_OF_DATE = "This form is out of date. Go back, reload the page and try again."
 MAX_DIGITS = 9
-FORM_TYPE = "application/x-www-form-urlencoded"
 NAVIGATION: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Today", (("/", "Overview"), ("/usage", "Usage"))),
     (
@@ -40,12 +37,11 @@ NAVIGATION: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("People", (("/people", "People"), ("/reminders", "Reminders"))),
     ("Machine", (("/tools", "Tools"), ("/doctor", "Doctor"), ("/logs", "Logs"), ("/changes", "Changes"))),
 )
-Form = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(slots=True)
-class Visit:
-    """A request that passed the checks. `form` holds the fields of a POST, each with all its values."""
+class PageContext:
+    """A request that passed the checks. `form` holds the fields of a POST."""
 
     request: Request
     site: Site
@@ -74,22 +70,20 @@ class Visit:
 
     @property
     def is_fragment(self) -> bool:
-        """Whether htmx asked for a part of the page. To go back in the history, it asks for a whole one."""
-        headers = self.request.headers
-        return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
+        """Whether htmx asked for a part of the page."""
+        return is_fragment(self.request)
 
-    def page(self, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-        """Render a template with the navigation and the session's form token."""
-        return page(self.request, self.site, self.session, template, status, values | {"now": self.now})
+    def render(self, template: str, /, **values: Any) -> HTMLResponse:
+        """A template with the navigation and the session's form token."""
+        return render(self.request, self.session, template, 200, values | {"now": self.now})
 
     def result(self, ok: bool, words: str) -> HTMLResponse:
         """The result of a test, beside its button or as a page."""
-        return self.page("result.html" if self.is_fragment else "result_page.html", ok=ok, words=words)
+        return self.render("result.html" if self.is_fragment else "result_page.html", ok=ok, words=words)
 
     def problem(self, status: int, words: str, diffs: tuple[FileDiff, ...] = ()) -> HTMLResponse:
         """Why nothing was done."""
-        template = "problem_part.html" if self.is_fragment else "problem.html"
-        return self.page(template, status, problem=words, diffs=diffs)
+        return problem_page(self.request, self.session, status, words, diffs)
 
     def redirect(self, path: str, notice: str = "") -> Response:
         """Go to another page, which shows the notice."""
@@ -99,7 +93,7 @@ class Visit:
         return RedirectResponse(path, 303)
 
 
-Handler = Callable[[Visit], Awaitable[Response]]
+Handler = Callable[[PageContext], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -109,10 +103,16 @@ def site_of(request: Request) -> Site:
     return site
 
 
-def page(
-    request: Request, site: Site, session: Session | None, template: str, status: int, values: Mapping[str, Any]
+def is_fragment(request: Request) -> bool:
+    """Whether htmx asked for a part of the page. To go back in the history, it asks for a whole one."""
+    headers = request.headers
+    return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
+
+
+def render(
+    request: Request, session: Session | None, template: str, status: int, values: Mapping[str, Any]
 ) -> HTMLResponse:
-    """Render a template, also for people who are not signed in."""
+    """A template, also for people who are not signed in."""
     path = request.url.path
     context = {
         "navigation": NAVIGATION,
@@ -121,7 +121,15 @@ def page(
         "notice": session.take_notice() if session else "",
         **values,
     }
-    return HTMLResponse(site.templates.get_template(template).render(context), status)
+    return HTMLResponse(site_of(request).templates.get_template(template).render(context), status)
+
+
+def problem_page(
+    request: Request, session: Session, status: int, words: str, diffs: tuple[FileDiff, ...] = ()
+) -> HTMLResponse:
+    """Why nothing was done, as a part of the page or a whole one."""
+    template = "problem_part.html" if is_fragment(request) else "problem.html"
+    return render(request, session, template, status, {"problem": words, "diffs": diffs})
 
 
 def _places() -> list[str]:
@@ -139,24 +147,20 @@ def signed_in(handler: Handler) -> Endpoint:
             return _to_sign_in(request)
         form: Form = {}
         if request.method == "POST":
-            problem, form = await read_form(request)
-            given = request.headers.get("x-csrf-token") or form.get("csrf", ("",))[0]
-            if not problem and not session.is_csrf(given):
-                problem = OUT_OF_DATE
+            problem, form = await read_session_form(request, session)
             if problem:
-                return page(request, site, session, "problem.html", 403, {"problem": problem, "diffs": ()})
+                return problem_page(request, session, 403, problem)
         app = site.services.app()
         if app is None:
-            return page(request, site, session, "starting.html", 503, {})
+            return render(request, session, "starting.html", 503, {})
         try:
             still_owner = session.owner is None or await _is_owner(app, session.owner)
         except StorageFault as error:
-            return page(request, site, session, "problem.html", 503, {"problem": str(error), "diffs": ()})
+            return problem_page(request, session, 503, str(error))
         if not still_owner:
             site.sessions.end(request.cookies.get(COOKIE, ""))
             return _to_sign_in(request)
-        visit = Visit(request, site, app, session, form)
-        return await _answer(handler, visit)
+        return await _answer(handler, PageContext(request, site, app, session, form))
 
     return endpoint
 
@@ -167,48 +171,15 @@ async def _is_owner(app: App, user: UserKey) -> bool:
     return person is not None and person.role == "owner"
 
 
-async def _answer(handler: Handler, visit: Visit) -> Response:
+async def _answer(handler: Handler, context: PageContext) -> Response:
     try:
-        return await handler(visit)
+        return await handler(context)
     except Conflict as conflict:
-        return visit.problem(409, str(conflict), conflict.diffs)
+        return context.problem(409, str(conflict), conflict.diffs)
     except (ConfigError, Refused) as error:
-        return visit.problem(422, str(error))
+        return context.problem(422, str(error))
     except StorageFault as error:
-        return visit.problem(503, str(error))
-
-
-async def read_form(request: Request) -> tuple[str, Form]:
-    """A problem, or no problem and the fields. Forms of other sites are refused."""
-    if not _is_same_site(request):
-        return "This form was sent from another site, so nothing was changed.", {}
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
-        return "Only forms of this page are accepted. Nothing was changed.", {}
-    try:
-        body = (await request.body()).decode("utf-8")
-        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
-    except ValueError:  # too many fields, or not UTF-8
-        return "This form can't be read. Nothing was changed.", {}
-    form: dict[str, tuple[str, ...]] = {}
-    for name, value in pairs:
-        form[name] = (*form.get(name, ()), value)
-    return "", form
-
-
-def _is_same_site(request: Request) -> bool:
-    """A browser says where a form comes from: in Sec-Fetch-Site, older ones in Origin. With our Referrer-Policy, Origin
-    may be null."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return False
-    origin = request.headers.get("origin", "null")
-    if origin == "null":
-        return True
-    settings = site_of(request).services.environment.settings
-    ours = {request.headers.get("host", ""), urlsplit(settings.admin_url).netloc}
-    try:
-        return urlsplit(origin).netloc in ours - {""}
-    except ValueError:  # an unclosed [
-        return False
+        return context.problem(503, str(error))
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -218,9 +189,3 @@ def _to_sign_in(request: Request) -> Response:
     path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     back = f"?next={quote(path, safe='')}" if request.method == "GET" and path != "/" else ""
     return RedirectResponse(f"/sign-in{back}", 303)
-
-
-def own_path(text: str) -> str:
-    """A path of this site to go to; the overview for anything else."""
-    plain = text.startswith("/") and not text.startswith("//") and text.isprintable() and "\\" not in text
-    return text if plain else "/"
