@@ -196,6 +196,8 @@ async def test_a_form_without_the_sessions_token_changes_nothing(admin: AdminPag
         response = await admin.post("/people/1/role", role="blocked")
         assert response.status_code == 403
         assert "out of date" in response.text
+        part = await admin.http.post("/doctor", data={"csrf": csrf}, headers={"HX-Request": "true"})
+        assert (part.status_code, "out of date" in part.text, "<html" in part.text) == (403, True, False)
     owner = await admin.app.messaging.stores.directory.get(1)
     assert owner is not None
     assert owner.person.role == "owner"
