@@ -1,4 +1,4 @@
-"""Measures the admin page with ten thousand people: the time of each page, with its client in the same process.
+"""Measures the admin page with ten thousand people and a full log: the time of each page, client included.
 
 python -m benchmarks.admin_page
 """
@@ -6,14 +6,18 @@ python -m benchmarks.admin_page
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, print_progress, sampled
+from bot.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, GroupingHandler, RecentLine
 from tests.stories.admin_page import PAGES, admin_page, fill_people, populate
 from tests.stories.harness import bot_harness
 
@@ -21,7 +25,8 @@ PEOPLE, ROUNDS = 10_000, 20
 QUICK = (100, 2)
 MAX_SECONDS = 0.1
 """Maximum median CPU time of a page."""
-MORE_PAGES = ("/people?page=200", "/people?q=person+99", "/people?q=@user4242")
+MORE_PAGES = ("/people?page=200", "/people?q=person+99", "/people?q=@user4242", "/logs?q=gpt-5.1")
+LINE = "2026-11-28 14:05:00,123 INFO    0a1b2c3d bot.inbox: [Turn] openai/gpt-5.1 answered telegram:1001 within 2.3 s. "
 HEADINGS = ("page", "p50, ms", "p95, ms", "CPU p50, ms", "kB", "limit", "")
 
 
@@ -56,7 +61,7 @@ def run(people: int, rounds: int) -> Section:
 
 async def measure(people: int, rounds: int) -> list[Timed]:
     """Start a bot, fill its database, and fetch each page once without and then `rounds` times with a clock."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, full_log():
         async with bot_harness(Path(folder) / "workspace") as on, admin_page(on) as page:
             await populate(page.app.messaging.stores, time.time())
             await page.app.messaging.stores.database.write(lambda c: fill_people(c, people))
@@ -73,6 +78,19 @@ async def measure(people: int, rounds: int) -> list[Timed]:
                     cpu.append(time.process_time() - used)
                 found.append(Timed(path, seconds, cpu, size))
             return found
+
+
+@contextmanager
+def full_log() -> Iterator[None]:
+    """As many recent lines as are kept, each as long as it can be."""
+    handler = GroupingHandler(StringIO())
+    line = (LINE * (MAX_RECENT_CHARACTERS // len(LINE) + 1))[:MAX_RECENT_CHARACTERS]
+    handler.recent.extend([RecentLine(logging.INFO, line)] * MAX_RECENT)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 def report(found: Sequence[Timed], conditions: str) -> Section:

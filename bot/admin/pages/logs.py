@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Iterable
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.page_context import PageContext, signed_in
-from bot.logs import MAX_RECENT, Redactor, recent_lines
+from bot.logs import MAX_RECENT, recent_lines
+from routing.redaction import Secrets
 
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 MAX_SEARCH = 100
@@ -19,17 +22,20 @@ async def logs(context: PageContext) -> Response:
     level = context.query("level", "info")
     level = level if level in LEVELS else "info"
     text = context.query("q")[:MAX_SEARCH]
-    app = context.app
-    keys = (profile.api_key for profile in app.engine.models.config.profiles.values() if profile.api_key)
-    redactor = Redactor((*context.site.services.environment.secrets(), *keys, context.site.services.token))
-    found = (
-        (line.level, redactor.clean(line.text))  # a key may have become known after the line was written
-        for line in reversed(recent_lines())
-        if line.level >= LEVELS[level]
-    )
-    lines = [(number, line) for number, line in found if text.casefold() in line.casefold()]
+    profiles, services = context.app.engine.models.config.profiles, context.site.services
+    keys = (profile.api_key for profile in profiles.values() if profile.api_key)
+    secrets = (*services.environment.secrets(), *keys, services.token)
+    lines = await asyncio.to_thread(_lines, LEVELS[level], text.casefold(), secrets)
     template = "logs_list.html" if context.is_fragment else "logs.html"
     return context.render(template, lines=lines, level=level, levels=LEVELS, text=text, most=MAX_RECENT)
+
+
+def _lines(level: int, text: str, secrets: Iterable[str]) -> list[tuple[int, str]]:
+    """Levels and lines, newest first. Lines were masked when they were written; a secret may have become known since,
+    so known ones are hidden again."""
+    known = Secrets(secrets)
+    found = ((line.level, known.hidden(line.text)) for line in reversed(recent_lines()) if line.level >= level)
+    return [(number, line) for number, line in found if text in line.casefold()]
 
 
 ROUTES = (Route("/logs", signed_in(logs)),)
