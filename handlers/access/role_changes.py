@@ -5,6 +5,7 @@ from __future__ import annotations
 from handlers.access.approvals import Approvals
 from handlers.access.linking import Linking
 from handlers.access.roles import Access
+from handlers.replies.names import plain_name
 from routing.errors import Refused
 from routing.ports import PeopleStore
 from routing.types.messages import UserKey
@@ -22,11 +23,15 @@ class RoleChanges:
 
     async def give(self, user: UserKey, name: str, role: Role, actor: str) -> None:
         """Admit an account or change its person's role; recorded in the audit log. `name` is for people who are not
-        known yet. Messages that a stranger wrote while waiting are answered. Raises Refused."""
+        known yet. Messages that a stranger wrote while waiting are answered. Raises Refused, and there is always an
+        owner left."""
         if user.is_chat and role not in ("guest", "blocked"):
             raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
         known = await self._people.find(user)
         if role != "owner":
+            if known is not None and await self._is_last_owner(known):
+                words = "{name} is the only owner. Make someone else an owner first."
+                raise Refused(words, name=plain_name(known.name) or user)
             await self._check_configured(user, known)
         await self._people.admit(user, known.name if known else name, role, actor)
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
@@ -41,8 +46,10 @@ class RoleChanges:
             raise Refused("Remove {user} from BOT_OWNERS first, and restart. Nothing was changed.", user=configured)
 
     async def check_last_owner(self, person: Person) -> None:
-        """Raises Refused for the only owner, because no one else could admit people."""
+        """Raises Refused if the person who writes is the only owner, because no one else could admit people."""
+        if await self._is_last_owner(person):
+            raise Refused("You are the only owner. Make someone else an owner first: /access role @name owner")
+
+    async def _is_last_owner(self, person: Person) -> bool:
         owners = [await self._people.find(user) for user in await self._people.owners()]
-        if {owner.id for owner in owners if owner is not None} == {person.id}:
-            words = "You are the only owner. Make someone else an owner first: /access role @name owner"
-            raise Refused(words)
+        return {owner.id for owner in owners if owner is not None} == {person.id}
