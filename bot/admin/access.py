@@ -43,6 +43,11 @@ def is_local(request: Request) -> bool:
     return is_address_or_local(headers.get("host", ""))
 
 
+def client_address(request: Request) -> str:
+    """Where the request comes from; empty if that is not known."""
+    return request.client.host if request.client else ""
+
+
 def is_loopback(host: str) -> bool:
     """Whether this is an address of the loopback, or localhost."""
     try:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from bot.admin.access import UNAUTHORIZED, has_token
+from bot.admin.access import UNAUTHORIZED, client_address, has_token
 from bot.admin.page_context import site_of
 from bot.admin.pages.catalogue import discovered
+from bot.admin.pages.providers import PROVIDER_NAME
 from handlers.version import VERSION
 from routing.catalog.provider_models import DiscoveryError
 from routing.errors import ConfigError
 
-_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _MESSAGE = {
     "type": "object",
     "properties": {"error": {"type": "string"}, "upstream": {"type": ["integer", "null"]}},
@@ -31,7 +30,7 @@ async def discover(request: Request) -> JSONResponse:
     if (refused := _refused(request)) is not None:
         return refused
     provider = request.path_params["provider"]
-    if not _PROVIDER.fullmatch(provider):
+    if not PROVIDER_NAME.fullmatch(provider):
         return JSONResponse({"error": "A provider's name has only small letters, digits, - and _."}, 400)
     try:
         saved = await asyncio.to_thread(site_of(request).edits.saved)
@@ -53,7 +52,7 @@ async def openapi(request: Request) -> JSONResponse:
 
 def _refused(request: Request) -> JSONResponse | None:
     """The answer to a wrong or missing token; None for the right one."""
-    site, address = site_of(request), request.client.host if request.client else ""
+    site, address = site_of(request), client_address(request)
     if wait := site.attempts.wait_seconds(address):
         seconds = str(math.ceil(wait))
         return JSONResponse({"error": "Too many wrong tokens. Try again later."}, 429, {"Retry-After": seconds})
@@ -82,7 +81,7 @@ def describe() -> dict[str, Any]:
         "name": "provider",
         "in": "path",
         "required": True,
-        "schema": {"type": "string", "pattern": f"^{_PROVIDER.pattern}$"},
+        "schema": {"type": "string", "pattern": f"^{PROVIDER_NAME.pattern}$"},
         "description": "The prefix of provider/model, such as openai.",
     }
     retry = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -9,6 +10,7 @@ from starlette.requests import Request
 
 from bot.admin.access import services_of
 from bot.admin.sessions import Session
+from routing.errors import ConfigError
 
 MAX_FIELDS = 2_000
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -39,6 +41,17 @@ async def read_session_form(request: Request, session: Session) -> tuple[str, Fo
     problem, form = await read_form(request)
     given = request.headers.get("x-csrf-token") or form.get("csrf", ("",))[0]
     return problem if problem or session.is_csrf(given) else OUT_OF_DATE, form
+
+
+def read_number(text: str, label: str) -> int | float:
+    """A finite number with a point or a comma, whole ones as int. Raises ConfigError, which names the field."""
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigError("{label} is a number. Nothing was changed.", label=label)
+    return int(value) if value.is_integer() else value
 
 
 def own_path(text: str) -> str:

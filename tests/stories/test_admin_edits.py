@@ -114,7 +114,7 @@ async def test_the_words_about_a_wrong_number_name_its_field(admin: AdminPage) -
         router = {"defaultTier": "", "temperature": text, "routingModel": "openai/gpt-5.2"}
         assert "The temperature is a number." in words(await admin.form("/router", "/router/general", **router))
         refused = await admin.form("/providers", "/providers", name="groq", key="", timeout=text)
-        assert "The time limit is a number of seconds." in words(refused)
+        assert "The time limit in seconds is a number." in words(refused)
 
 
 async def test_a_reasoning_level_that_the_model_lacks_is_refused(on: BotHarness, admin: AdminPage) -> None:

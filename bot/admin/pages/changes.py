@@ -11,8 +11,12 @@ from bot.admin.edits import MAX_UNDO, File, Proposal
 from bot.admin.forms import own_path
 from bot.admin.page_context import PageContext, signed_in
 from bot.live_config import RELOAD_SECONDS
+from bot.ops import env_file
+from routing.errors import ConfigError
 
 SAVED = "Saved. The bot uses it within {seconds:g} seconds."
+GONE = "That change is no longer waiting. Make it again."
+FIXED = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
 
 
 async def changes(context: PageContext) -> Response:
@@ -23,18 +27,18 @@ async def changes(context: PageContext) -> Response:
 
 async def review(context: PageContext) -> Response:
     """What a proposal changes, with a button that saves it."""
-    proposal = context.site.edits.waiting(context.request.path_params["proposal"])
+    proposal = _waiting(context)
     if proposal is None:
-        return context.redirect("/changes", "That change is no longer waiting. Make it again.")
+        return context.redirect("/changes", GONE)
     diffs = await asyncio.to_thread(context.site.edits.diffs, proposal)
     return context.render("review.html", proposal=proposal, diffs=diffs)
 
 
 async def save(context: PageContext) -> Response:
     """Write a proposal."""
-    proposal = context.site.edits.waiting(context.request.path_params["proposal"])
+    proposal = _waiting(context)
     if proposal is None:
-        return context.redirect("/changes", "That change is no longer waiting. Make it again.")
+        return context.redirect("/changes", GONE)
     await asyncio.to_thread(context.site.edits.save, proposal)
     return context.redirect(own_path(proposal.page), SAVED.format(seconds=RELOAD_SECONDS))
 
@@ -52,14 +56,25 @@ def to_review(context: PageContext, proposal: Proposal | None, page: str) -> Res
     return context.redirect(f"/changes/{proposal.id}")
 
 
-async def propose(
-    context: PageContext, summary: str, texts: dict[File, str | None], page: str, digests: dict[File, str] | None = None
-) -> Response:
+async def propose(context: PageContext, summary: str, texts: dict[File, str | None], page: str) -> Response:
     """Check a change of files that the form was made from, and go on to its review. The form has the files' digests in
     fields such as `digest_env`."""
-    digests = digests or {file: context.field(f"digest_{file}") for file in texts}
+    digests = {file: context.field(f"digest_{file}") for file in texts}
     proposal = await asyncio.to_thread(context.site.edits.propose, summary, texts, digests, page)
     return to_review(context, proposal, page)
+
+
+async def env_change(context: PageContext, name: str, value: str | None) -> str:
+    """The text of `.env` with another value of a variable, or without it (None). Raises ConfigError if the variable is
+    set in the process's environment, which `.env` can't change."""
+    if name in context.site.services.environment.given:
+        raise ConfigError(FIXED, name=name)
+    before = await asyncio.to_thread(context.site.edits.read, "env")
+    return env_file.changed(before.text or "", {name: value})
+
+
+def _waiting(context: PageContext) -> Proposal | None:
+    return context.site.edits.waiting(context.request.path_params["proposal"])
 
 
 ROUTES = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.edits import File, Saved
+from bot.admin.forms import read_number
 from bot.admin.page_context import PageContext, signed_in
-from bot.admin.pages.changes import propose
-from bot.ops import env_file
+from bot.admin.pages.changes import env_change, propose
 from bot.ops.web import client
 from routing.catalog.discovery import PROVIDERS, address_of, discover, sendable
 from routing.catalog.provider_models import DiscoveryError
@@ -28,7 +27,7 @@ from routing.types.model_names import OLLAMA, provider_of
 from routing.types.tiers import TIERS
 
 TEST_SECONDS = 15.0
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+PROVIDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ async def test(context: PageContext) -> Response:
         base_url=address or (stored.base_url if name == OLLAMA else None),
         api_type=_api_type(context.field("apiType")) or (stored.api_type if address == stored.base_url else None),
         timeout_seconds=TEST_SECONDS,
-        variable=stored.variable,
     )
     context.site.services.workspace.conceal([key] if key else [])
     try:
@@ -104,18 +102,14 @@ async def change(context: PageContext) -> Response:
     values: dict[str, Any] = {
         "baseUrl": context.field("baseUrl") or None,
         "apiType": _api_type(context.field("apiType")),
-        "requestTimeoutSeconds": _timeout(context.field("timeout")),
+        "requestTimeoutSeconds": _timeout(context),
     }
     if key or remove:
         context.site.services.workspace.conceal([key] if key else [])
         if in_file:
             values["apiKey"] = None if remove else key
-        elif variable(name) in context.site.services.environment.given:
-            words = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
-            raise ConfigError(words, name=variable(name))
         else:
-            env = (await asyncio.to_thread(context.site.edits.read, "env")).text or ""
-            texts["env"] = env_file.changed(env, {variable(name): None if remove else key})
+            texts["env"] = await env_change(context, variable(name), None if remove else key)
     if _set(document, name, values):
         texts["config"] = jsonfile.render(document)
     what = "Remove the key of" if remove else "New key for" if key else "Change"
@@ -168,7 +162,7 @@ def _listed(context: PageContext, saved: Saved, config_text: str | None) -> Iter
 
 def _name(context: PageContext) -> str:
     name = context.field("name").lower()
-    if not _NAME.fullmatch(name):
+    if not PROVIDER_NAME.fullmatch(name):
         raise ConfigError("A provider's name has only letters, digits, - and _. Nothing was changed.")
     return name
 
@@ -182,16 +176,9 @@ def _api_type(text: str) -> Any:
     return text if text in API_TYPES else None
 
 
-def _timeout(text: str) -> float | int | None:
-    if not text:
-        return None
-    try:
-        seconds = float(text.replace(",", "."))
-    except ValueError:
-        seconds = math.nan
-    if not math.isfinite(seconds):
-        raise ConfigError("The time limit is a number of seconds. Nothing was changed.")
-    return int(seconds) if seconds.is_integer() else seconds
+def _timeout(context: PageContext) -> float | int | None:
+    text = context.field("timeout")
+    return read_number(text, "The time limit in seconds") if text else None
 
 
 ROUTES = (

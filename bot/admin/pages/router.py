@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +12,9 @@ from starlette.routing import Route
 
 from bot.admin.edits import File, Saved
 from bot.admin.formatting import money
+from bot.admin.forms import read_number
 from bot.admin.page_context import PageContext, signed_in
-from bot.admin.pages.changes import propose
-from bot.ops import env_file
+from bot.admin.pages.changes import env_change, propose
 from bot.ops.model_probe import probe
 from handlers.replies.duration import format_duration
 from handlers.replies.footer import PASSED
@@ -95,13 +94,9 @@ async def change(context: PageContext) -> Response:
     document = await asyncio.to_thread(context.site.edits.document, "config")
     texts: dict[File, str | None] = {}
     if tuple(pool) != saved.config.pools[tier]:
-        variable, fixed = _source(context, saved, tier)
-        if fixed:
-            words = "{name} is set in the environment of the bot's process. Change it there. Nothing was changed."
-            raise ConfigError(words, name=variable)
+        variable, _ = _source(context, saved, tier)
         if variable:
-            env = (await asyncio.to_thread(context.site.edits.read, "env")).text or ""
-            texts["env"] = env_file.changed(env, {variable: ",".join(pool)})
+            texts["env"] = await env_change(context, variable, ",".join(pool))
         else:
             _section(document, "tiers", tier)["pool"] = pool
             texts["config"] = ""
@@ -122,7 +117,7 @@ async def general(context: PageContext) -> Response:
         router["defaultTier"] = default
     if bool(context.field("dynamicTierEnabled")) != config.dynamic_tier:
         router["dynamicTierEnabled"] = not config.dynamic_tier
-    if (temperature := _number(context.field("temperature"), "The temperature")) != config.temperature:
+    if (temperature := read_number(context.field("temperature"), "The temperature")) != config.temperature:
         router["temperature"] = temperature
     if (internal := context.field("routingModel")) != config.internal_model:
         router["routingModel"] = internal
@@ -225,7 +220,7 @@ def _set_contract(
         now = getattr(contract, name)
         wanted: object = bool(context.field(setting.key))
         if not isinstance(now, bool):
-            wanted = _number(context.field(setting.key), LABELS[setting.key][0])
+            wanted = read_number(context.field(setting.key), LABELS[setting.key][0])
         if wanted != now:
             _section(document, "tiers", tier)[setting.key] = wanted
             found = True
@@ -263,16 +258,6 @@ def _moved(pool: Sequence[str], move: str) -> tuple[str, ...]:
     if what in ("up", "down"):
         order.insert(max(0, int(number) + (1 if what == "down" else -1)), model)
     return tuple(order)
-
-
-def _number(text: str, label: str) -> int | float:
-    try:
-        value = float(text.replace(",", "."))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ConfigError("{label} is a number. Nothing was changed.", label=label)
-    return int(value) if value.is_integer() else value
 
 
 ROUTES = (

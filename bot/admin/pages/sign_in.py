@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from bot.admin.access import client_address
 from bot.admin.forms import own_path, read_form, read_session_form
 from bot.admin.page_context import COOKIE, problem_page, render, site_of
 from bot.admin.sessions import SESSION_SECONDS
@@ -37,7 +38,7 @@ async def sign_in(request: Request) -> Response:
     then = own_path(form.get("next", ("/",))[0])
     if problem:
         return _form(request, problem, then, 403)
-    address = request.client.host if request.client else ""
+    address = client_address(request)
     if wait := site.attempts.wait_seconds(address):
         return _form(request, f"Too many wrong tokens. Try again in {math.ceil(wait / 60)} min.", then, 429)
     if not is_token(form.get("token", ("",))[0].strip(), site.services.token):
@@ -94,7 +95,7 @@ def _welcome(request: Request, then: str, owner: UserKey | None = None) -> Respo
     """A new session, also for somebody who has one."""
     site = site_of(request)
     site.sessions.end(request.cookies.get(COOKIE, ""))
-    log.info("[Admin] Signed in from %s", request.client.host if request.client else "?")
+    log.info("[Admin] Signed in from %s", client_address(request) or "?")
     ours = urlsplit(site.services.environment.settings.admin_url)
     named = request.headers.get("host"), request.headers.get("origin", "").partition("://")[2]
     proxied = ours.scheme == "https" and ours.netloc in named
