@@ -76,7 +76,7 @@ class Proposal:
     id: str
     summary: str
     changes: tuple[Change, ...]
-    page: str = "/"
+    page: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Edits:
         return self._checked({})
 
     def propose(
-        self, summary: str, texts: Mapping[File, str | None], digests: Mapping[File, str], page: str = "/"
+        self, summary: str, texts: Mapping[File, str | None], digests: Mapping[File, str], page: str
     ) -> Proposal | None:
         """Check new texts (None: no file) for files that were read with these digests. None if nothing changes. Raises
         Conflict if one changed meanwhile, ConfigError if the bot would not accept the result."""
@@ -240,12 +240,14 @@ class Edits:
             return ""
 
     def _check_digests(self, found: Mapping[File, Snapshot], digests: Mapping[File, str]) -> None:
-        changed = [file for file, now in found.items() if digests.get(file) != now.digest]
-        if changed:
-            then = {file: Snapshot(self._known.get(digests.get(file, ""), ""), "") for file in changed}
-            known = [file for file in changed if digests.get(file, "") in self._known]
-            shown = (self._diff(file, then[file] if file in known else found[file], found[file]) for file in changed)
-            raise Conflict(tuple(shown))
+        diffs = []
+        for file, now in found.items():
+            digest = digests.get(file, "")
+            if digest != now.digest:
+                then = Snapshot(self._known[digest], digest) if digest in self._known else now
+                diffs.append(self._diff(file, then, now))
+        if diffs:
+            raise Conflict(tuple(diffs))
 
     def _checked(self, after: Mapping[File, Snapshot]) -> Saved:
         """What the bot would read. Faults of an unchanged `.env` are not this edit's."""

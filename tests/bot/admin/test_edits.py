@@ -35,7 +35,7 @@ def edits(workspace: Workspace) -> Edits:
 
 
 def proposed(edits: Edits, text: str, digest: str = "") -> Proposal:
-    proposal = edits.propose("Change the level", {"env": text}, {"env": digest or edits.read("env").digest})
+    proposal = edits.propose("Change the level", {"env": text}, {"env": digest or edits.read("env").digest}, "/")
     assert proposal is not None
     return proposal
 
@@ -62,7 +62,7 @@ def test_a_diff_shows_no_secret(edits: Edits) -> None:
     assert "removed: OPENAI_API_KEY=••••ghij\nadded: OPENAI_API_KEY=••••jihg" in found
     assert not any(secret in found for secret in (OLD_KEY, NEW_KEY, "hunter2", "1:short"))
     config = json.dumps({"llm": {"providers": {"openai": {"apiKey": NEW_KEY}}}}, indent=2)
-    proposal = edits.propose("Add a key", {"config": config}, {"config": edits.read("config").digest})
+    proposal = edits.propose("Add a key", {"config": config}, {"config": edits.read("config").digest}, "/")
     assert proposal is not None
     assert '"apiKey": "••••jihg"' in shown(edits, proposal)
 
@@ -80,13 +80,13 @@ def test_a_diff_shows_no_secret(edits: Edits) -> None:
 def test_what_the_bot_would_not_accept_is_refused(edits: Edits, file: File, text: str, words: str) -> None:
     before = edits.read(file)
     with pytest.raises(ConfigError, match=words):
-        edits.propose("Break it", {file: text}, {file: before.digest})
+        edits.propose("Break it", {file: text}, {file: before.digest}, "/")
     assert edits.read(file) == before
 
 
 def test_a_fault_that_is_already_in_env_does_not_block_other_files(workspace: Workspace, edits: Edits) -> None:
     workspace.env_file.write_text("LOG_LEVEL=LOUD\n")
-    assert edits.propose("Set a limit", {"config": '{"turn": {"maxUsd": 1}}'}, {"config": "missing"}) is not None
+    assert edits.propose("Set a limit", {"config": '{"turn": {"maxUsd": 1}}'}, {"config": "missing"}, "/") is not None
     with pytest.raises(EnvironmentFault):
         proposed(edits, "LOG_LEVEL=LOUDER\n")
 
@@ -122,7 +122,7 @@ def test_the_last_edits_can_be_undone(workspace: Workspace, edits: Edits) -> Non
 
 
 def test_an_undone_creation_deletes_the_file(workspace: Workspace, edits: Edits) -> None:
-    proposal = edits.propose("Create", {"config": "{}"}, {"config": edits.read("config").digest})
+    proposal = edits.propose("Create", {"config": "{}"}, {"config": edits.read("config").digest}, "/")
     assert proposal is not None
     edits.save(proposal)
     undo = edits.undo(edits.log()[0].id)
@@ -135,7 +135,7 @@ def test_a_change_of_several_files_is_saved_whole_or_not_at_all(workspace: Works
     workspace.config_file.symlink_to("/proc/missing/config.json")
     texts: dict[File, str | None] = {"env": "LOG_LEVEL=DEBUG\n", "config": "{}"}
     digests: dict[File, str] = {"env": edits.read("env").digest, "config": "missing"}
-    proposal = edits.propose("Change both", texts, digests)
+    proposal = edits.propose("Change both", texts, digests, "/")
     assert proposal is not None
     with pytest.raises(ConfigError, match=r"could not be saved: No such file"):
         edits.save(proposal)
@@ -167,7 +167,7 @@ def test_the_bundled_catalogue_is_the_start(workspace: Workspace, edits: Edits) 
 
 
 def test_nothing_is_proposed_if_nothing_changes(edits: Edits) -> None:
-    assert edits.propose("Nothing", {"env": ENV}, {"env": edits.read("env").digest}) is None
+    assert edits.propose("Nothing", {"env": ENV}, {"env": edits.read("env").digest}, "/") is None
 
 
 @pytest.mark.parametrize(
