@@ -27,8 +27,8 @@ class Problem:
     """What happened, and the page where to do something about it."""
 
     text: str
-    path: str = ""
-    action: str = ""
+    path: str
+    action: str
 
 
 async def overview(context: PageContext) -> Response:
