@@ -12,7 +12,6 @@ from bot.admin.edits import Saved
 from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import propose
 from bot.ops.web import client
-from routing.catalog.cards import ModelCard
 from routing.catalog.discovery import DiscoveredModel, discover, save_discovered
 from routing.catalog.provider_models import DiscoveryError
 from routing.config import jsonfile
@@ -25,10 +24,11 @@ MAX_PAGE = 10_000
 MAX_FOUND = 500
 DISCOVERY_SECONDS = 30.0
 FLAGS = (
-    ("supportsTemperature", "Takes a temperature"),
-    ("supportsVision", "Sees pictures"),
-    ("supportsTools", "Calls tools"),
+    ("supportsTemperature", "supports_temperature", "Takes a temperature"),
+    ("supportsVision", "supports_vision", "Sees pictures"),
+    ("supportsTools", "supports_tools", "Calls tools"),
 )
+"""A key of models.json, the field of ModelCard, and a label."""
 
 
 async def catalogue(context: PageContext) -> Response:
@@ -58,9 +58,7 @@ async def catalogue(context: PageContext) -> Response:
 
 async def entry(context: PageContext) -> Response:
     """The form for one model, also for one that is not in the catalogue yet."""
-    name = context.query("id")
-    if not _is_entry(name):
-        raise ConfigError("A model's name looks like provider/model. Nothing was changed.")
+    name = _checked_name(context.query("id"))
     edits = context.site.edits
     saved, digest = await asyncio.to_thread(lambda: (edits.saved(), edits.read("catalogue").digest))
     key = _key_of(saved, name)
@@ -72,16 +70,14 @@ async def entry(context: PageContext) -> Response:
         card=card,
         shown=card.display_name if key else context.query("shown") or card.display_name,
         sizes=SIZES,
-        flags=[(name, words, _flag(card, name)) for name, words in FLAGS],
+        flags=[(key, words, getattr(card, field)) for key, field, words in FLAGS],
         digests={"catalogue": digest},
     )
 
 
 async def change(context: PageContext) -> Response:
     """Propose a new or changed entry, or to remove one."""
-    name = context.field("id")
-    if not _is_entry(name):
-        raise ConfigError("A model's name looks like provider/model. Nothing was changed.")
+    name = _checked_name(context.field("id"))
     edits = context.site.edits
     _, document = await asyncio.to_thread(lambda: (edits.saved(), edits.document("catalogue")))
     models = document.setdefault("models", {})
@@ -123,23 +119,16 @@ async def discovered(saved: Saved, provider: str) -> tuple[DiscoveredModel, ...]
         return await discover(profile, web)
 
 
-def _is_entry(name: str) -> bool:
-    """Entries may lack a provider."""
-    return is_model_name(name) or (is_model_name(f"any/{name}") and "/" not in name)
+def _checked_name(name: str) -> str:
+    """The name of an entry, which may lack a provider. Raises ConfigError."""
+    if not (is_model_name(name) or (is_model_name(f"any/{name}") and "/" not in name)):
+        raise ConfigError("A model's name looks like provider/model. Nothing was changed.")
+    return name
 
 
 def _key_of(saved: Saved, name: str) -> str | None:
     """The entry of a model: its full name, or without the provider; None if there is none."""
     return next((card.id for card in saved.catalog.models() if name in (card.id, card.name)), None)
-
-
-def _flag(card: ModelCard, key: str) -> bool:
-    by_key = {
-        "supportsTemperature": card.supports_temperature,
-        "supportsVision": card.supports_vision,
-        "supportsTools": card.supports_tools,
-    }
-    return by_key[key]
 
 
 def _entry(context: PageContext, before: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +137,7 @@ def _entry(context: PageContext, before: dict[str, Any]) -> dict[str, Any]:
     after["displayName"] = context.field("displayName") or context.field("id")
     if "/" not in context.field("id"):
         after["provider"] = context.field("provider")
-    for key, _ in FLAGS:
+    for key, _, _ in FLAGS:
         after[key] = bool(context.field(key))
     after["maxInputTokens"] = _tokens(context.field("maxInputTokens"))
     size = context.field("sizeClass")
