@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -122,18 +123,21 @@ def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], float]:
     return {(name,): count for name, count in counts.items()}
 
 
-def _counter(name: str, text: str, labels: tuple[str, ...], values: _Values) -> Metric:
-    family = CounterMetricFamily(name, text, labels=labels)
+def _family(
+    kind: type[CounterMetricFamily] | type[GaugeMetricFamily],
+    name: str,
+    text: str,
+    labels: tuple[str, ...],
+    values: _Values,
+) -> Metric:
+    family = kind(name, text, labels=labels)
     for place, value in values.items():
         family.add_metric(place, value)
     return family
 
 
-def _gauge(name: str, text: str, labels: tuple[str, ...], values: _Values) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=labels)
-    for place, value in values.items():
-        family.add_metric(place, value)
-    return family
+_counter = partial(_family, CounterMetricFamily)
+_gauge = partial(_family, GaugeMetricFamily)
 
 
 def _histogram(name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, str], Durations]) -> Metric:
