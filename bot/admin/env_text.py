@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from io import StringIO
 
-from dotenv.parser import Binding, parse_stream
+from dotenv.parser import parse_stream
 from pydantic import SecretStr
 
 from bot.settings import Settings
@@ -20,11 +20,12 @@ def shown_lines(text: str) -> tuple[list[str], list[str]]:
     shown: list[str] = []
     for binding in parse_stream(StringIO(text)):
         if binding.key and not binding.error:
-            before, _ = _around(binding)
+            source = binding.original.string
+            before = source[: len(source) - len(source.lstrip("\r\n"))]  # the parser adds empty lines before it
             for line in before.splitlines():
                 raw.append(line)
                 shown.append(masked(line))
-            raw.append(binding.original.string[len(before) :])
+            raw.append(source[len(before) :])
             shown.append(f"{binding.key}={_shown(binding.key.upper(), binding.value or '')}")
         else:
             for line in binding.original.string.splitlines():
@@ -44,9 +45,3 @@ def is_public(name: str) -> bool:
 
 def _shown(name: str, value: str) -> str:
     return value if is_public(name) else hint(value) if value else ""
-
-
-def _around(binding: Binding) -> tuple[str, str]:
-    """The empty lines before a variable, which the parser counts as part of it, and its line break."""
-    text = binding.original.string
-    return text[: len(text) - len(text.lstrip("\r\n"))], "\n" if text.endswith("\n") else ""
