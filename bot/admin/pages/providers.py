@@ -144,7 +144,7 @@ def _listed(context: PageContext, saved: Saved, config_text: str | None) -> Iter
         name_of_key = variable(name)
         place, fixed = "", False
         if profile.api_key:
-            place, fixed = f"in .env as {name_of_key}", False
+            place = f"in .env as {name_of_key}"
             if profile.variable.startswith("llm."):
                 place = "in runtime-config.json"
             elif name_of_key in given or f"{name_of_key}_FILE" in given:
