@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from bot.admin.diffs import FileDiff
 from bot.admin.edits import Conflict
 from bot.admin.forms import Form, read_session_form
+from bot.admin.paging import MAX_PAGE, Pager
 from bot.admin.sessions import Session
 from bot.admin.site import Site
 from routing.errors import ConfigError, Refused, StorageFault
@@ -67,6 +68,10 @@ class PageContext:
         text = self.query(name)
         valid = text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
         return min(max(1, int(text)), most) if valid else default
+
+    def pager(self, size: int) -> Pager:
+        """The page of a list that was asked for."""
+        return Pager(self.number("page", 1, MAX_PAGE), size)
 
     @property
     def is_fragment(self) -> bool:

@@ -20,7 +20,6 @@ from routing.types.decisions import SIZES
 from routing.types.model_names import is_model_name
 
 PAGE_SIZE = 50
-MAX_PAGE = 10_000
 MAX_FOUND = 500
 DISCOVERY_SECONDS = 30.0
 FLAGS = (
@@ -41,14 +40,12 @@ async def catalogue(context: PageContext) -> Response:
         for card in cards
         if text in f"{card.name} {card.display_name}".casefold() and provider in ("", card.provider)
     ]
-    at = context.number("page", 1, MAX_PAGE)
+    pager = context.pager(PAGE_SIZE).of(len(found))
     template = "catalogue_list.html" if context.is_fragment else "catalogue.html"
     return context.render(
         template,
-        cards=found[PAGE_SIZE * (at - 1) : PAGE_SIZE * at],
-        total=len(found),
-        number=at,
-        pages=-(-len(found) // PAGE_SIZE),
+        cards=found[pager.offset : pager.offset + pager.size],
+        pager=pager,
         providers=sorted({card.provider for card in cards}),
         with_key=sorted(name for name, profile in saved.config.profiles.items() if profile.api_key),
         text=context.query("q"),

@@ -19,7 +19,6 @@ from routing.types.directory import ListedPerson, PeopleFilter
 from routing.types.people import ROLES, Role
 
 PAGE_SIZE = 25
-MAX_PAGE = 1_000_000
 DAY = 86_400.0
 ACTOR = "admin page"
 MAX_ID = 2**53
@@ -37,16 +36,14 @@ async def people(context: PageContext) -> Response:
     stores, budget = context.app.messaging.stores, context.app.engine.guard.budget
     role = next((each for each in ROLES if each == context.query("role")), None)
     wanted = PeopleFilter(context.query("q"), role)
-    at = context.number("page", 1, MAX_PAGE)
-    found = await stores.directory.page(wanted, PAGE_SIZE, PAGE_SIZE * (at - 1))
+    pager = context.pager(PAGE_SIZE)
+    found = await stores.directory.page(wanted, pager.size, pager.offset)
     ids = [each.person.id for each in found.people]
     template = "people_list.html" if context.is_fragment else "people.html"
     return context.render(
         template,
         people=found.people,
-        total=found.total,
-        number=at,
-        pages=-(-found.total // PAGE_SIZE),
+        pager=pager.of(found.total),
         spent=await stores.spending.of_people(ids, context.now - 30 * DAY),
         limits={each: await budget.limits_of(each) for each in ids},
         waiting=await stores.people.waiting(),
