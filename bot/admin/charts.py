@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.admin.formatting import SAY
-from handlers.replies.charts import COLOURS, Measure, amount_text, bands_of, scale
+from handlers.replies.charts import COLOURS, Measure, amount_text, measured
 from routing.types.usage import Day
 
 BAR_WIDTH, GAP, HEIGHT = 10.0, 2.0, 100.0
@@ -38,10 +38,8 @@ class Chart:
 
 def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> Chart:
     """One bar per day, one colour per model; in tokens if no price is known."""
-    if not any(each.cost for day in days for each in day.models):
-        measure = "tokens"
-    bands = bands_of(days, measure)
-    step, ticks = scale(max(map(sum, zip(*(band.amounts for band in bands), strict=True)), default=0.0))
+    found = measured(days, measure)
+    measure, bands, step, ticks = found.measure, found.bands, found.step, found.ticks
     bars, tops = [], [HEIGHT] * len(days)
     for number, band in enumerate(bands):
         for at, amount in enumerate(band.amounts):

@@ -39,6 +39,16 @@ class Band:
     amounts: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a chart shows: the bands of all bars, and an axis with `ticks` steps of `step`."""
+
+    measure: Measure
+    bands: tuple[Band, ...]
+    step: float
+    ticks: int
+
+
 def usage_chart(days: Sequence[Day], say: Say, measure: Measure = "cost") -> bytes:
     """Draws a PNG of about 50 kB in about 50 ms, in US dollars or in tokens (the latter also if no price is known).
     `+3?` over a bar means three calls of unknown price, which the bar lacks; `?` if the number does not fit. Needs at
@@ -46,10 +56,8 @@ def usage_chart(days: Sequence[Day], say: Say, measure: Measure = "cost") -> byt
     # imported here because the library takes 20 ms and 12 MB
     from PIL import Image, ImageDraw, ImageFont
 
-    if not any(each.cost for day in days for each in day.models):
-        measure = "tokens"
-    bands = bands_of(days, measure)
-    step, ticks = scale(max(map(sum, zip(*(band.amounts for band in bands), strict=True)), default=0.0))
+    found = measured(days, measure)
+    measure, bands, step, ticks = found.measure, found.bands, found.step, found.ticks
     rows = math.ceil(len(bands) / 2)
     image = Image.new("RGB", (WIDTH, BOTTOM + LEGEND + ROW * rows), PAPER)
     pen, font = ImageDraw.Draw(image), ImageFont.load_default(24)
@@ -64,7 +72,16 @@ def usage_chart(days: Sequence[Day], say: Say, measure: Measure = "cost") -> byt
     return file.getvalue()
 
 
-def bands_of(days: Sequence[Day], measure: Measure) -> list[Band]:
+def measured(days: Sequence[Day], measure: Measure) -> Measured:
+    """Bands and axis in US dollars or in tokens, the latter also if no price is known."""
+    if not any(each.cost for day in days for each in day.models):
+        measure = "tokens"
+    bands = tuple(_bands(days, measure))
+    step, ticks = _scale(max(map(sum, zip(*(band.amounts for band in bands), strict=True)), default=0.0))
+    return Measured(measure, bands, step, ticks)
+
+
+def _bands(days: Sequence[Day], measure: Measure) -> list[Band]:
     """The models with the most usage, largest first; all others are summed up."""
     names = {each.model for day in days for each in day.models}
     rows = {name: tuple(_amount(day, name, measure) for day in days) for name in names}
@@ -82,7 +99,7 @@ def _amount(day: Day, model: str, measure: Measure) -> float:
     return sum(float(each.cost) if measure == "cost" else each.tokens for each in found)
 
 
-def scale(most: float) -> tuple[float, int]:
+def _scale(most: float) -> tuple[float, int]:
     """A round step and the number of steps that cover the highest bar."""
     if most <= 0:
         return 1.0, 1
