@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from bot.admin.services import AdminServices
 from bot.admin.token import is_token
+from handlers.http.addresses import is_loopback
 
 UNAUTHORIZED = "Give the token of ADMIN_TOKEN, or of admin.token in the workspace: Authorization: Bearer <token>"
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?")
@@ -46,14 +47,6 @@ def is_local(request: Request) -> bool:
 def client_address(request: Request) -> str:
     """Where the request comes from; empty if that is not known."""
     return request.client.host if request.client else ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether this is an address of the loopback, or localhost."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def is_address_or_local(host: str) -> bool:

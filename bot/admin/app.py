@@ -14,10 +14,10 @@ from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from bot.admin import metrics
-from bot.admin.access import is_loopback
 from bot.admin.health import Health
 from bot.admin.middleware import HEADERS, LimitedBody, LocalHosts, SecurityHeaders
 from bot.admin.services import AdminServices
+from handlers.http.addresses import is_loopback
 
 if TYPE_CHECKING:
     from bot.admin.site import Site

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import secrets
 from collections import deque
 from dataclasses import dataclass, field
 
+from bot.admin.token import is_token
+from handlers.access.sign_in_links import hashed
 from routing.bounded import Bounded
 from routing.ports import Clock
 from routing.types.messages import UserKey
@@ -31,7 +31,7 @@ class Session:
 
     def is_csrf(self, given: str) -> bool:
         """Compares in constant time."""
-        return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.csrf.encode())
+        return is_token(given, self.csrf)
 
     def take_notice(self) -> str:
         """The notice, which is shown once."""
@@ -50,12 +50,12 @@ class Sessions:
     def begin(self, owner: UserKey | None = None) -> str:
         """A new session; returns the value of its cookie."""
         cookie = secrets.token_urlsafe(32)
-        self._sessions[_hashed(cookie)] = Session(self._clock() + SESSION_SECONDS, owner)
+        self._sessions[hashed(cookie)] = Session(self._clock() + SESSION_SECONDS, owner)
         return cookie
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie; None if it ended."""
-        session = self._sessions.get(_hashed(cookie))
+        session = self._sessions.get(hashed(cookie))
         if session is not None and session.expires_at <= self._clock():
             self.end(cookie)
             return None
@@ -63,7 +63,7 @@ class Sessions:
 
     def end(self, cookie: str) -> None:
         """Sign out."""
-        self._sessions.pop(_hashed(cookie), None)
+        self._sessions.pop(hashed(cookie), None)
 
 
 class Attempts:
@@ -93,7 +93,3 @@ class Attempts:
 
 def _until_room(times: deque[float], most: int, now: float) -> float:
     return max(0.0, times[0] + WRONG_SECONDS - now) if len(times) >= most else 0.0
-
-
-def _hashed(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

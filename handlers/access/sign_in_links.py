@@ -10,6 +10,7 @@ from routing.ports import Clock
 from routing.types.messages import UserKey
 
 LINK_SECONDS = 600.0
+LINK_MINUTES = round(LINK_SECONDS / 60)
 MAX_LINKS = 20
 PATH = "/sign-in/link"
 
@@ -28,15 +29,15 @@ class SignInLinks:
         if self._address is None:
             return None
         code = secrets.token_urlsafe(32)
-        self._links[_hashed(code)] = owner, self._clock() + LINK_SECONDS
+        self._links[hashed(code)] = owner, self._clock() + LINK_SECONDS
         return f"{self._address}{PATH}?code={code}"
 
     def use(self, code: str) -> UserKey | None:
         """Whose link it is, which is not valid any more; None if it was not before."""
-        owner, until = self._links.pop(_hashed(code), None) or (None, 0.0)
+        owner, until = self._links.pop(hashed(code), None) or (None, 0.0)
         return owner if self._clock() < until else None
 
 
-def _hashed(code: str) -> str:
-    """These codes have 256 random bits, so a fast hash is enough."""
+def hashed(code: str) -> str:
+    """A fast hash, which is enough for codes with 256 random bits."""
     return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

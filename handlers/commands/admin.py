@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from handlers.access.sign_in_links import LINK_MINUTES
 from handlers.context import TERMINAL, CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
+from handlers.http.addresses import is_loopback
 from routing.errors import Refused
 from routing.types.messages import UserKey
 
 SPEC = CommandSpec("admin", "A link to the admin page, for owners", ("/admin",), role="owner", personal=True)
-MINUTES = 10
 
 
 def build(dependencies: CommandDependencies) -> Handler:
@@ -33,7 +33,7 @@ class AdminCommand:
         if link is None:
             raise Refused("The admin page is off here. Set ADMIN_ADDRESS and start me with tierbot run.")
         words = "🛠 The admin page: {link}\n\nThe link works once, within {minutes} minutes. It is only for you."
-        text = ask.say(words, link=link, minutes=MINUTES)
+        text = ask.say(words, link=link, minutes=LINK_MINUTES)
         if (port := _local_port(link)) is not None:
             hint = (
                 "It opens only on the machine that I run on. From elsewhere, first run "
@@ -46,8 +46,4 @@ class AdminCommand:
 def _local_port(link: str) -> int | None:
     """The port of an address that only this machine can open; None for others."""
     parts = urlsplit(link)
-    try:
-        local = ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        local = parts.hostname == "localhost"
-    return parts.port if local else None
+    return parts.port if is_loopback(parts.hostname or "") else None

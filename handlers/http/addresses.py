@@ -97,6 +97,14 @@ def is_local(address: str) -> bool:
     return ip not in _METADATA and any(ip.version == each.version and ip in each for each in _LOCAL)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether this is an address of the loopback, or localhost."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def check_host(host: str, port: int, private: PrivateHosts, resolved_here: bool = True) -> None:
     """Check what a host's name shows. Its resolved addresses are checked when a connection is opened; if a proxy
     resolves it, names that are usually private are refused. Raises AddressRefused."""

@@ -16,6 +16,7 @@ from bot.admin.forms import own_path, read_form, read_session_form
 from bot.admin.page_context import COOKIE, problem_page, render, site_of
 from bot.admin.sessions import SESSION_SECONDS
 from bot.admin.token import is_token
+from handlers.access.sign_in_links import LINK_MINUTES
 from handlers.access.sign_in_links import PATH as LINK_PATH
 from routing.types.messages import UserKey
 
@@ -24,7 +25,9 @@ log = logging.getLogger("bot.admin")
 FOREVER = "public, max-age=31536000, immutable"
 """Cache-Control of static files, whose address changes with their content."""
 WRONG = "That is not the token. It is ADMIN_TOKEN, or the text of the file admin.token in the workspace."
-USED = "This link is not valid any more: each works once, for 10 minutes. Send the bot /admin to get a new one."
+USED = (
+    f"This link is not valid any more: it works once, within {LINK_MINUTES} minutes. Send the bot /admin again."
+)
 
 
 async def sign_in(request: Request) -> Response:

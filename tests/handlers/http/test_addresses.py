@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.http.addresses import AddressRefused, PrivateHosts, check_host, check_resolved, is_public
+from handlers.http.addresses import AddressRefused, PrivateHosts, check_host, check_resolved, is_loopback, is_public
 from routing.errors import ConfigError
 
 PRIVATE = (
@@ -21,6 +21,16 @@ PUBLIC = (
     "1.1.1.1", "8.8.8.8", "93.184.216.34", "100.63.255.255", "172.32.0.1", "192.167.1.1", "223.255.255.254",
     "2606:4700::1111", "2a00:1450:4001:829::200e", "64:ff9b::808:808",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_the_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "10.0.0.1", "localhost.example", "bot.example"])
+def test_what_is_not_the_loopback(host: str) -> None:
+    assert not is_loopback(host)
 
 
 def test_only_addresses_of_the_internet_are_public() -> None:
