@@ -35,4 +35,4 @@ def fail(name: str, detail: str, fix: str) -> Finding:
 
 def size(count: float) -> str:
     """A size in bytes as text, in powers of 1000."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from bot.findings import size
 from handlers.languages import Dollars, Say
 from handlers.replies.duration import format_duration
 from routing.errors import Reason
@@ -45,11 +46,6 @@ def until(at: float | None, now: float) -> str:
 def moment(at: float) -> str:
     """A time that every reader understands: `2026-11-28 14:05 UTC`."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def size(count: float) -> str:
-    """`12.3 MB`."""
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
 def cost(spent: Spending | None) -> str:
