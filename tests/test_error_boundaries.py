@@ -43,6 +43,7 @@ OUTCOMES = {
     "bot/adapters/discord/receiving.py": ["start of the backfill: logged"],
     "bot/adapters/shared/background.py": ["background task: logged"],
     "bot/adapters/shared/connection.py": ["receive loop: logged and restarted"],
+    "bot/admin/loading.py": ["import of the admin page: raised to those who wait"],
     "bot/messaging.py": ["start of a platform: raised unless a ConfigError"],
     "bot/ops/doctor.py": ["check: a failed finding"],
     "handlers/post_turn.py": ["check after a turn: logged"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from bot.admin import metrics
 from bot.admin.health import Health
+from bot.admin.loading import Loading
 from bot.admin.middleware import HEADERS, LimitedBody, LocalHosts, SecurityHeaders
 from bot.admin.services import AdminServices
 from handlers.http.addresses import is_loopback
@@ -43,13 +44,10 @@ class Pages:
     """The admin page, imported and built in a thread at its first request: probes and Prometheus need none of it."""
 
     def __init__(self, services: AdminServices) -> None:
-        self._services = services
-        self._built: asyncio.Future[tuple[Site, Router]] | None = None
+        self._built = Loading(partial(_build, services))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._built is None:
-            self._built = asyncio.ensure_future(asyncio.to_thread(_build, self._services))
-        scope["app"].state.site, router = await asyncio.shield(self._built)
+        scope["app"].state.site, router = await self._built.get()
         await router(scope, receive, send)
 
 

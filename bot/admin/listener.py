@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
+from bot.admin.loading import Loading
 from bot.admin.services import AdminServices
 from routing.error_boundary import ErrorBoundary
 from routing.errors import system_reason
@@ -37,10 +39,10 @@ class Listener:
         self.port = port
         self._services = services
         self._server: asyncio.Server | None = None
-        self._connect: asyncio.Future[Callable[[], H11Protocol]] | None = None
         self._connections: set[_Connection] = set()
         self._loading: set[asyncio.Task[None]] = set()
         self._requests: set[asyncio.Task[None]] = set()
+        self._new_protocol = Loading(partial(_load, services, self._requests))
 
     async def __aenter__(self) -> Self:
         loop, host = asyncio.get_running_loop(), self._services.host
@@ -81,11 +83,9 @@ class Listener:
 
     async def _serve(self, connection: _Connection) -> None:
         """Import the framework for the first connection; others wait for it."""
-        if self._connect is None:
-            self._connect = asyncio.ensure_future(asyncio.to_thread(_load, self._services, self._requests))
         boundary = ErrorBoundary(log, "The admin page can't be loaded")
         with boundary:
-            connection.serve((await asyncio.shield(self._connect))())
+            connection.serve((await self._new_protocol.get())())
         if boundary.error is not None:
             connection.abort()
 

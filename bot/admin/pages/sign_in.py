@@ -25,9 +25,7 @@ log = logging.getLogger("bot.admin")
 FOREVER = "public, max-age=31536000, immutable"
 """Cache-Control of static files, whose address changes with their content."""
 WRONG = "That is not the token. It is ADMIN_TOKEN, or the text of the file admin.token in the workspace."
-USED = (
-    f"This link is not valid any more: it works once, within {LINK_MINUTES} minutes. Send the bot /admin again."
-)
+USED = f"This link is not valid any more: it works once, within {LINK_MINUTES} minutes. Send the bot /admin again."
 
 
 async def sign_in(request: Request) -> Response:
