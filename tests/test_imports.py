@@ -272,7 +272,11 @@ def test_no_installed_package_runs_code_at_every_start() -> None:
 
 @pytest.mark.parametrize(
     ("modules", "allowed"),
-    [("bot.app, bot.running, bot.__main__, bot.adapters.telegram", set()), ("bot.terminal", {"prompt_toolkit"})],
+    [
+        ("bot.app, bot.running, bot.__main__, bot.adapters.telegram", set()),
+        ("bot.terminal", {"prompt_toolkit"}),
+        ("bot.admin.app", {"bot.admin.app", "starlette"}),
+    ],
 )
 def test_importing_the_program_is_light(modules: str, allowed: set[str]) -> None:
     code = f"import sys, {modules}; print(*[name for name in {LATE!r} if name in sys.modules])"

@@ -14,7 +14,6 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from bot.admin.access import is_local, require_token, services_of
 from bot.admin.services import AdminServices
@@ -145,6 +144,3 @@ def _histogram(name: str, text: str, labels: tuple[str, ...], values: Mapping[tu
     for place, durations in values.items():
         family.add_metric(place, list(zip(LIMITS, accumulate(durations.counts), strict=True)), durations.seconds)
     return family
-
-
-ROUTES = (Route("/metrics", metrics),)
