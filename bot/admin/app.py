@@ -78,4 +78,4 @@ def _build(services: AdminServices) -> tuple[Site, Router]:
 
 async def failed(request: Request, error: Exception) -> PlainTextResponse:
     """The answer after an unexpected error, which the log has. It does not pass through the middleware."""
-    return PlainTextResponse("This page failed. The log of the bot says why.", 500, HEADERS)
+    return PlainTextResponse("This page failed. Try again. The log of the bot says why.", 500, HEADERS)

@@ -54,7 +54,10 @@ class LocalHosts:
         if is_address_or_local(host) or (self._also and host.partition(":")[0].lower() == self._also):
             await self._app(scope, receive, send)
         else:
-            words = "This address is only for this machine: open it as localhost or 127.0.0.1."
+            words = (
+                "This address is only for this machine: open it as localhost or 127.0.0.1. A reverse proxy needs its "
+                "name in ADMIN_URL."
+            )
             await PlainTextResponse(words, 421)(scope, receive, send)
 
 
@@ -76,7 +79,8 @@ class LimitedBody:
                 body += part
             more = message.get("more_body", False)
         if size > MAX_BODY_BYTES:
-            await PlainTextResponse("The request is too large.", 413, {"Connection": "close"})(scope, receive, send)
+            words = f"The request is larger than {MAX_BODY_BYTES // 2**20} MB. Nothing was changed."
+            await PlainTextResponse(words, 413, {"Connection": "close"})(scope, receive, send)
             return
         waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 

@@ -143,7 +143,11 @@ async def test_roles_and_limits_of_a_person(on: BotHarness, admin: AdminPage) ->
     now = await stores.directory.get(bob.id)
     assert now is not None
     assert now.person.role == "admin"
-    assert (await admin.post(f"/people/{bob.id}/role", role="emperor")).status_code == 422
+    emperor = await admin.post(f"/people/{bob.id}/role", role="emperor")
+    assert (emperor.status_code, "The roles are owner, admin" in emperor.text) == (422, True)
+    for path, fields in (("role", {"role": "user"}), ("limits", {"daily": "1", "monthly": ""})):
+        gone = await admin.post(f"/people/999/{path}", **fields)
+        assert (gone.status_code, "This person no longer exists." in gone.text) == (422, True)
     only = await admin.post("/people/1/role", role="user")
     assert only.status_code == 422
     assert "telegram:1001 is the only owner. Make someone else an owner first." in words(only.text)

@@ -22,6 +22,7 @@ PAGE_SIZE = 25
 DAY = 86_400.0
 ACTOR = "admin page"
 MAX_ID = 2**53
+GONE = "This person no longer exists. Nothing was changed."
 DONE: Mapping[Role, str] = {
     "owner": "{name} is an owner now.",
     "admin": "{name} is an admin now.",
@@ -59,7 +60,7 @@ async def person(context: PageContext) -> Response:
     """One person."""
     found = await _person(context)
     if found is None:
-        return context.problem(404, "There is nobody with this number.")
+        return context.problem(404, "This person no longer exists.")
     stores, engine = context.app.messaging.stores, context.app.engine
     today = current("day", context.now, engine.models.config.budget.zone)
     settings = await stores.preferences.settings(found.person.id)
@@ -81,8 +82,12 @@ async def set_role(context: PageContext) -> Response:
     """Give a person another role."""
     found = await _person(context)
     role = next((each for each in ROLES if each == context.field("role")), None)
-    if found is None or role is None or not found.accounts:
-        raise Refused("There is nobody with this number, or no such role. Nothing was changed.")
+    if found is None:
+        raise Refused(GONE)
+    if role is None:
+        raise Refused("The roles are {roles}. Nothing was changed.", roles=", ".join(ROLES))
+    if not found.accounts:
+        raise Refused("This person has no account any more. Nothing was changed.")
     await _changes(context).give(found.accounts[0], found.person.name, role, ACTOR)
     return context.redirect(f"/people/{found.person.id}", DONE[role].format(name=person_name(found)))
 
@@ -91,7 +96,7 @@ async def set_limits(context: PageContext) -> Response:
     """Set what a person may spend."""
     found = await _person(context)
     if found is None:
-        raise Refused("There is nobody with this number. Nothing was changed.")
+        raise Refused(GONE)
     limits = PersonLimits(_amount(context.field("daily")), _amount(context.field("monthly")))
     await context.app.engine.guard.budget.set_limits(found.person.id, limits, ACTOR)
     return context.redirect(f"/people/{found.person.id}", f"The limits of {person_name(found)} are set.")

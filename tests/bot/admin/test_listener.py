@@ -69,7 +69,9 @@ async def test_every_answer_has_the_security_headers(served: Served, method: str
     ],
 )
 async def test_a_host_of_another_site_is_refused_on_the_loopback(served: Served, host: str) -> None:
-    assert (await served.http.get("/healthz", headers={"Host": host})).status_code == 421
+    refused = await served.http.get("/healthz", headers={"Host": host})
+    assert refused.status_code == 421
+    assert "A reverse proxy needs its name in ADMIN_URL." in refused.text
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:8787", "LOCALHOST:8787"])
@@ -90,7 +92,8 @@ async def test_a_large_body_is_refused(served: Served, size: int) -> None:
             yield bytes(2**20)
         yield b"x"
 
-    assert (await served.http.post("/healthz", content=bytes(size))).status_code == 413
+    refused = await served.http.post("/healthz", content=bytes(size))
+    assert (refused.status_code, refused.text) == (413, "The request is larger than 1 MB. Nothing was changed.")
     assert (await served.http.post("/healthz", content=parts())).status_code == 413
     assert (await served.http.post("/healthz", content=bytes(MAX_BODY_BYTES))).status_code == 405
 
