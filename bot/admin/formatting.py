@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from markupsafe import Markup
+
 from bot.findings import size
 from handlers.languages import Dollars, Say
 from handlers.replies.duration import format_duration
@@ -74,6 +76,11 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def breakable(name: str) -> Markup:
+    """A model's name that may continue on another line after each `/`."""
+    return Markup("/<wbr>").join(name.split("/"))
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "money": money,
     "number": number,
@@ -86,5 +93,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "sentence": sentence,
     "person_name": person_name,
     "plural": plural,
+    "breakable": breakable,
     "duration": format_duration,
 }
