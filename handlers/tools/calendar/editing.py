@@ -11,19 +11,16 @@ from zoneinfo import ZoneInfo
 
 from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vText
 
+from handlers.tools.calendar.event_times import UNCHANGEABLE, end_of, shifted, start_of, time_of
 from handlers.tools.calendar.events import (
     MAX_TEXT,
     changed_repetition,
-    end_of,
     find,
     master,
     occurrences,
     original_start,
-    shifted,
-    start_of,
-    time_of,
-    too_often,
 )
+from handlers.tools.calendar.limits import too_often
 from handlers.tools.calendar.times import When, moment
 from routing.errors import ToolFailed
 
@@ -34,6 +31,7 @@ WORDS = {
     "yearly": "FREQ=YEARLY",
     "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
 }
+ONE_KIND = "Give both the start and the end a time, or neither."
 _PRODUCT = "-//tierbot//calendar//EN"
 
 
@@ -171,7 +169,7 @@ def _apply(event: Component, changes: Changes, organizer: str) -> None:
     begins = changes.start if changes.start is not None else start
     ends = changes.end if changes.end is not None else shifted(begins, end_of(event, start) - start, begins, start)
     if isinstance(begins, datetime) != isinstance(ends, datetime):
-        raise ToolFailed("Give both the start and the end a time, or neither.")
+        raise ToolFailed(ONE_KIND)
     if ends < begins or (isinstance(begins, datetime) and ends == begins and changes.end is not None):
         raise ToolFailed("The end must be after the start.")
     for name in ("DTSTART", "DTEND", "DURATION"):
@@ -219,8 +217,16 @@ def _move_series(calendar: Calendar, main: Component, start: When) -> None:
             event.add("RECURRENCE-ID", shifted(original, by))
     removed = main.pop("EXDATE", None)
     for each in removed if isinstance(removed, list) else [removed] if removed is not None else []:
-        for one in each.dts:
-            main.add("EXDATE", shifted(one.dt, by))
+        for one in _times(each):
+            main.add("EXDATE", shifted(one, by))
+
+
+def _times(removed: Any) -> list[When]:
+    """The times of one EXDATE. Raises ToolFailed."""
+    try:
+        return [each.dt for each in removed.dts]
+    except (AttributeError, ValueError):
+        raise ToolFailed(UNCHANGEABLE) from None
 
 
 def _check_repeats(calendar: Calendar, recurrence_id: str, original: When) -> None:

@@ -40,10 +40,14 @@ def read_when(text: str, zone: ZoneInfo, now: float) -> When:
 
 
 def moment(when: When, zone: ZoneInfo) -> datetime:
-    """The start of a day in this zone, or the moment itself in it. A moment without a zone is in this one."""
+    """The start of a day in this zone, or the moment itself in it. A moment without a zone is in this one, and so is
+    one at the end of the calendar, which has no date there."""
     if not isinstance(when, datetime):
         return datetime.combine(when, time(), zone)
-    return when.astimezone(zone) if when.tzinfo is not None else when.replace(tzinfo=zone)
+    try:
+        return when.astimezone(zone) if when.tzinfo is not None else when.replace(tzinfo=zone)
+    except OverflowError:
+        return when.replace(tzinfo=zone)
 
 
 def read_range(start: str, end: str, days: int, zone: ZoneInfo, now: float) -> Span:

@@ -6,6 +6,7 @@ import json
 import resource
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,17 +17,37 @@ from routing.errors import ToolFailed
 
 CPU_SECONDS = 30
 HOURS, MINUTES = (",".join(map(str, range(most))) for most in (24, 60))
-ZONE_RULES = ("RRULE:FREQ=SECONDLY", "RRULE:FREQ=DAILY;INTERVAL=0", "RRULE:FREQ=SEC\r\n ONDLY", "EXRULE:FREQ=SECONDLY")
+EVERY_DAY = "RRULE:FREQ=YEARLY;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12;BYDAY=MO,TU,WE,TH,FR,SA,SU"
+ZONE_RULES = (
+    "RRULE:FREQ=SECONDLY",
+    EVERY_DAY,
+    "RRULE:FREQ=DAILY;INTERVAL=0",
+    "RRULE:FREQ=SEC\r\n ONDLY",
+    "EXRULE:FREQ=SECONDLY",
+)
 EVENTS = (
     "DTSTART:20261124T000000Z\r\nRRULE:FREQ=DAILY;INTERVAL=0",
     f"DTSTART:20261124T000000Z\r\nRRULE:FREQ=DAILY;BYHOUR={HOURS};BYMINUTE={MINUTES};BYSECOND={MINUTES}",
     f"DTSTART:00010101T000000Z\r\nRRULE:FREQ=DAILY;BYHOUR={HOURS}",
-    *("DTSTART;TZID=Odd:20261124T120000\r\nRRULE:FREQ=DAILY;COUNT=1" for _ in ZONE_RULES),
+    f"DTSTART:00010101T000000Z\r\nRRULE:FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR={HOURS}",
+    f"DTSTART:19000101T000000Z\r\nDTEND:20991231T000000Z\r\nRRULE:FREQ=DAILY;BYHOUR={HOURS}",
+    "DTSTART:20261124T100000Z\r\nDTEND:00010101T000000Z\r\nRRULE:FREQ=DAILY;COUNT=1",
+    "DTSTART:20261124T100000Z\r\nDURATION:-P999999D\r\nRRULE:FREQ=DAILY;COUNT=1",
+    f"DTSTART:20261124T100000Z\r\nRDATE:{','.join(['20261124T100000Z'] * 10_000)}",
+    "DTSTART:20261124T100000Z" + "\r\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31" * 10,
+    "DTSTART:20261124T100000Z" + "\r\nATTENDEE:mailto:bob@example.org" * 25_000,
+    "DTSTART:20261124T100000Z" + "\r\nBEGIN:VALARM" * 5_000 + "\r\nEND:VALARM" * 5_000,
+    "DTSTART:20261124T100000Z\r\nBEGIN:VTIMEZONE" + "\r\nBEGIN:STANDARD\r\nEND:STANDARD" * 1_000 + "\r\nEND:VTIMEZONE",
 )
+DAY = "2026-11-24"
+LISTED = (DAY, DAY, "", "", "1900-01-01", DAY, DAY, "", DAY, "", DAY, "")
+"""Their days. What is too large is left out."""
+ZONED = "DTSTART;TZID=Odd:20261124T120000\r\nRRULE:FREQ=DAILY;COUNT=1"
 BROKEN = ("20261124T000000Z\r\nRRULE:FREQ=DAILY;INTERVAL=x", "20261124T000000Z\r\nRRULE:FREQ=NEVER", "20261324T000000Z")
 PROGRAM = """
 import json, sys
 from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 from handlers.tools.calendar import events
 day = datetime(2026, 11, 24, tzinfo=UTC)
@@ -50,8 +71,7 @@ def entry(event: str, zone_rule: str = "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU")
 
 
 def test_no_entry_takes_for_ever() -> None:
-    rules = ("RRULE:FREQ=YEARLY", "RRULE:FREQ=YEARLY", "RRULE:FREQ=YEARLY", *ZONE_RULES)
-    hostile = [entry(event, rule) for event, rule in zip(EVENTS, rules, strict=True)]
+    hostile = [*(entry(event) for event in EVENTS), *(entry(ZONED, rule) for rule in ZONE_RULES)]
     broken = [entry(f"DTSTART:{event}") for event in BROKEN]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
@@ -61,7 +81,9 @@ def test_no_entry_takes_for_ever() -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)),
     )
     assert done.returncode == 0, done.stderr[-500:] or "more than the CPU time that is allowed"
-    assert done.stdout.split("\n")[:-1] == ["Odd 2026-11-24", "Odd 2026-11-24", "", *["Odd 2026-11-24"] * 4, "", "", ""]
+    assert done.stdout.split("\n")[:-1] == [
+        f"Odd {day}" if day else "" for day in (*LISTED, *[DAY] * len(ZONE_RULES), "", "", "")
+    ]
 
 
 @pytest.mark.parametrize("rule", ["FREQ=DAILY;INTERVAL=0", f"FREQ=DAILY;BYHOUR={HOURS};BYMINUTE=0,1"])
@@ -76,3 +98,50 @@ def test_an_entry_without_a_start_cannot_be_changed() -> None:
     for work in (lambda: events.find(found, "", ZoneInfo("UTC")), lambda: change(found, "", Changes("New"), "")):
         with pytest.raises(ToolFailed, match="can't be changed here"):
             work()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "DTSTART:20261124T100000Z\r\nDTEND:99991231T235959Z",
+        "DTSTART:20261124T100000Z\r\nDURATION:P2900000D",
+        "DTSTART:20261124T100000Z\r\nDTEND:20261329T000000Z",
+        "DTSTART:20261124T100000Z\r\nDURATION:x",
+        "DTSTART:20261124T100000Z\r\nDTEND:20261124T110000Z\r\nDTEND:20261124T120000Z",
+        "DTSTART;VALUE=DATE:20261124\r\nDTEND;VALUE=DATE:99991231\r\nRRULE:FREQ=YEARLY",
+        "DTSTART:00010317T100000Z\r\nRRULE:FREQ=YEARLY;BYMONTH=11;BYMONTHDAY=24",
+    ],
+)
+def test_an_event_with_an_odd_time_is_listed_found_and_changed(lines: str) -> None:
+    zone, text = ZoneInfo("Europe/Berlin"), entry(lines)
+    first = datetime(2026, 11, 24, tzinfo=zone)
+    parsed = events.parse(text)
+    assert parsed is not None
+    (listed,) = events.occurrences(parsed, first, first + timedelta(days=1), zone)
+    assert f"{listed.start:%m-%d}" == "11-24"
+    parsed = events.parse(text)
+    assert parsed is not None
+    for found in (listed, events.find(parsed, "", zone)):
+        begins, ends = found.span(zone)
+        assert begins <= ends
+    change(parsed, "", Changes("New"), "")
+    assert events.find(parsed, "", zone).title == "New"
+
+
+def test_a_series_since_long_ago_is_listed() -> None:
+    zone = ZoneInfo("UTC")
+    first = datetime(2026, 11, 24, tzinfo=zone)
+    for lines in ("DTSTART:19000101T100000Z\r\nRRULE:FREQ=DAILY", "DTSTART:16010102T100000Z\r\nRRULE:FREQ=WEEKLY"):
+        parsed = events.parse(entry(lines))
+        assert parsed is not None
+        assert len(events.occurrences(parsed, first, first + timedelta(days=7), zone)) == (7 if "DAILY" in lines else 1)
+
+
+def test_a_repetition_that_moved_to_the_end_of_time_is_sorted_among_others() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    first = datetime(2026, 11, 24, tzinfo=zone)
+    lines = "DTSTART:99991231T235959Z\r\nDTEND:20261124T100000Z\r\nRECURRENCE-ID:20261124T100000Z"
+    parsed = events.parse(entry(lines))
+    assert parsed is not None
+    for each in events.occurrences(parsed, first, datetime.max.replace(tzinfo=zone), zone):
+        assert each.span(zone)

@@ -70,6 +70,12 @@ def test_a_free_day_has_its_real_length_when_the_clocks_change(day: date, hours:
     assert gap[1].timestamp() - gap[0].timestamp() == hours * 3600
 
 
+def test_a_moment_that_has_no_date_in_a_zone_keeps_its_own() -> None:
+    latest = datetime(9999, 12, 31, 23, 30, tzinfo=UTC)
+    assert moment(latest, BERLIN) == latest.replace(tzinfo=BERLIN)
+    assert shown(datetime(1, 1, 1, tzinfo=UTC), ZoneInfo("America/New_York")).endswith("00:00")
+
+
 def test_times_are_shown_with_their_weekday() -> None:
     assert shown(datetime(2026, 7, 1, 22, tzinfo=UTC), BERLIN) == "Thu 2026-07-02 00:00"
     assert shown(date(2026, 7, 1), BERLIN) == "Wed 2026-07-01"

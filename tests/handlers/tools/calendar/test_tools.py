@@ -150,6 +150,27 @@ async def test_entries_that_cannot_be_read_are_left_out(on: Office) -> None:
         await on.call("create_event", title="x", start="today", repeat="FREQ=SECONDLY")
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "zone"),
+    [
+        ("20261124T100000Z", "99991231T235959Z", "Europe/Berlin"),
+        ("00010101T000000Z", "20991231T000000Z", "America/New_York"),
+        ("99991231T233000Z", "99991231T235959Z", "Europe/Berlin"),
+    ],
+)
+async def test_an_entry_with_odd_times_hides_no_others(on: Office, start: str, end: str, zone: str) -> None:
+    begin = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:odd\r\nDTSTAMP:20261101T000000Z\r\n"
+    entry = f"{begin}DTSTART:{start}\r\nDTEND:{end}\r\nSUMMARY:Odd\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    on.server.put("/ann/home/odd.ics", entry)
+    await on.call("create_event", title="Team", start="2026-11-24T09:00")
+    assert "Team" in {each["title"] for each in await listed(on, "2026-11-24", zone=zone)}
+    assert json.loads(await on.call("find_free_time", zone=zone, start="2026-11-24"))["looked at"]
+    assert "This deletes “`Odd`”" in str(await on.asks("delete_event", id="home/odd.ics"))
+    assert await on.asks("update_event", id="home/odd.ics", title="Less odd") is None
+    await on.call("update_event", id="home/odd.ics", title="Less odd")
+    assert await on.call("delete_event", id="home/odd.ics") == "The event is deleted."
+
+
 async def test_an_entry_whose_file_name_contains_a_number_sign_is_named(on: Office) -> None:
     begin = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nDTSTAMP:20261101T000000Z\r\n"
     end = "END:VEVENT\r\nEND:VCALENDAR\r\n"
