@@ -95,13 +95,19 @@ def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: 
 
 
 def for_series(parsed: Any, recurrence_id: str, changes: Changes, zone: ZoneInfo) -> Changes:
-    """The first start and end of the series, if the repetition with this recurrence id moves to the given ones."""
-    if changes.start is None:
+    """The first start and end of the series, if the repetition with this recurrence id moves to the given ones. Raises
+    ToolFailed."""
+    if changes.start is None and changes.end is None:
         return changes
     here, main = find(parsed, recurrence_id, zone), find(parsed, "", zone)
-    by = _wall(changes.start, zone) - _wall(here.start, zone)
-    end = None if changes.end is None else main.start + by + (_wall(changes.end, zone) - _wall(changes.start, zone))
-    return replace(changes, start=main.start + by, end=end)
+    start = here.start if changes.start is None else changes.start
+    first = shifted(main.start, _wall(start, zone) - _wall(here.start, zone))
+    end = changes.end
+    if end is not None:
+        if isinstance(end, datetime) != isinstance(start, datetime):
+            raise ToolFailed(ONE_KIND)
+        end = shifted(first, _wall(end, zone) - _wall(start, zone))
+    return replace(changes, start=None if changes.start is None else first, end=end)
 
 
 def _wall(when: When, zone: ZoneInfo) -> datetime:

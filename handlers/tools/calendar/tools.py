@@ -193,7 +193,7 @@ class CalendarTools:
 
             entry, parsed, recurrence_id = _read(server, id)
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            if series and recurrence_id and changes.start is not None:
+            if series and recurrence_id:
                 changes = editing.for_series(parsed, recurrence_id, changes, zone)
             editing.change(parsed, "" if series else recurrence_id, changes, server.organizer)
             server.replace(entry, editing.written(parsed))

@@ -92,6 +92,20 @@ async def test_one_of_several_repetitions_changes_or_goes(on: Office) -> None:
     assert await listed(on, "2026-11-24", "2026-12-31") == []
 
 
+async def test_a_series_ends_at_another_time_of_day(on: Office) -> None:
+    await on.call("create_event", title="Team", start="2026-11-24T09:00", repeat="FREQ=WEEKLY;COUNT=4")
+    third = (await listed(on, "2026-11-24", "2026-12-31"))[2]
+    await on.call("update_event", id=third["id"], end="2026-12-08T11:00", series=True)
+    found = await listed(on, "2026-11-24", "2026-12-31")
+    assert [(each["start"][4:], each["end"][4:]) for each in found] == [
+        (f"{day} 09:00", f"{day} 11:00") for day in ("2026-11-24", "2026-12-01", "2026-12-08", "2026-12-15")
+    ]
+    for wrong, told in (("2026-12-08T08:00", "must be after the start"), ("2026-12-08", "a time, or neither")):
+        with pytest.raises(ToolFailed, match=told):
+            await on.call("update_event", id=third["id"], end=wrong, series=True)
+    assert await listed(on, "2026-11-24", "2026-12-31") == found
+
+
 async def test_inviting_asks_and_attaches_the_invitation(on: Office) -> None:
     people: dict[str, Any] = {"attendees": ["bob@example.com"]}
     assert await on.asks("create_event", title="Plain", start="tomorrow") is None
