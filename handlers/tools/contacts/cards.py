@@ -19,6 +19,10 @@ from routing.errors import ToolFailed
 
 MAX_TEXT = 2_000
 MAX_VALUES = 20
+MAX_LINES = 5_000
+"""In one contact."""
+BROKEN = (vobject.base.VObjectError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
+"""What the library raises for contacts that break the rules, such as those in an encoding that does not exist."""
 _NAME, _VALUE = "[A-Za-z0-9_-]++", r'(?:"[^"]*+"|[^";:,]*+)'
 _LINE = re.compile(rf"(?:{_NAME}\.)?{_NAME}(?:;(?=[;:]))?(?:;{_NAME}(?:={_VALUE})?+(?:,{_VALUE})*+)*+:")
 """How a line begins. The library takes exponential time to refuse others, in which nothing else in the process runs."""
@@ -38,12 +42,13 @@ class Fields:
 
 
 def parse(text: str) -> Any | None:
-    """A contact as the server keeps it; None if it can't be read."""
+    """A contact as the server keeps it; None if it can't be read or is too large."""
     try:
-        if any(_LINE.match(line) is None for line, _ in vobject.base.getLogicalLines(io.StringIO(text), False)):
-            return None
+        for number, (line, _) in enumerate(vobject.base.getLogicalLines(io.StringIO(text), False)):
+            if number >= MAX_LINES or _LINE.match(line) is None:
+                return None
         card = vobject.readOne(text)
-    except (vobject.base.VObjectError, ValueError, IndexError, KeyError, TypeError, AttributeError, StopIteration):
+    except BROKEN:
         return None
     return card if card is not None and card.name == "VCARD" else None
 
@@ -102,8 +107,21 @@ def change(card: Any, fields: Fields) -> bytes:
         _set(card, "note", [fields.notes[:MAX_TEXT]] if fields.notes.strip() else [])
     try:
         return str(card.serialize(validate=False)).encode()
-    except (vobject.base.VObjectError, ValueError, AttributeError, TypeError):
+    except BROKEN:
         raise ToolFailed("This contact can't be changed here.") from None
+
+
+def lost(card: Any, fields: Fields) -> list[str]:
+    """Sets these fields; returns the values that are gone. Raises ToolFailed."""
+    before = _all_values(card)
+    change(card, fields)
+    after = _all_values(card)
+    return [value for field, values in before.items() for value in values if value not in after[field]]
+
+
+def _all_values(card: Any) -> dict[str, list[str]]:
+    fields = ("fn", "tel", "email", "org", "adr", "bday", "note")
+    return {field: _values(card, field, MAX_LINES) for field in fields}
 
 
 def _set_name(card: Any, text: str) -> None:
@@ -123,10 +141,10 @@ def _set(card: Any, field: str, values: Sequence[Any] | None) -> None:
         card.add(field).value = value
 
 
-def _values(card: Any, field: str) -> list[str]:
-    """The values of a field as lines, each at most MAX_TEXT long."""
+def _values(card: Any, field: str, most: int = MAX_VALUES) -> list[str]:
+    """The first values of a field as lines, each at most MAX_TEXT long."""
     found = []
-    for each in card.contents.get(field, [])[:MAX_VALUES]:
+    for each in card.contents.get(field, [])[:most]:
         value = each.value
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         if line := " ".join(text.split())[:MAX_TEXT].strip(" ,"):
