@@ -27,6 +27,7 @@ _EVENT = (
     "DTSTART:20270324T100000Z\r\nSUMMARY:{title}\r\nATTENDEE:mailto:bob@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 )
 _CONTACT = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:v\r\nN:Victoria;;;;\r\nFN:Victoria\r\nEND:VCARD\r\n"
+_NUMBERED = _CONTACT.replace("UID:v", "UID:w\r\nTEL:110").replace("Victoria", "Walter")
 _TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 _NOTHING = {"type": "object", "properties": {}}
 TOOLKIT = {
@@ -130,6 +131,13 @@ CASES: tuple[Case[Home], ...] = (
         {"id": "people/v.vcf"},
         "This deletes Victoria from your address book",
         lambda it: int("Victoria" not in it.calendar.stored("/ann/people/")),
+    ),
+    Case(
+        "update_contact",
+        {"id": "people/w.vcf", "phones": ["666"]},
+        "This removes 110 from the entry of Walter",
+        lambda it: it.calendar.stored("/ann/people/").count("TEL:666"),
+        "if it removes or replaces something, such as a number",
     ),
     Case(
         "create_event",
@@ -274,6 +282,7 @@ async def at_home(on: BotHarness, folder: Path) -> AsyncIterator[Home]:
     with radicale(on) as calendar:
         calendar.address_book()
         calendar.put("/ann/people/v.vcf", _CONTACT)
+        calendar.put("/ann/people/w.vcf", _NUMBERED)
         calendar.put("/ann/home/change.ics", _EVENT.format(uid="change", title="Lunch"))
         calendar.put("/ann/home/delete.ics", _EVENT.format(uid="delete", title="Wedding"))
         async with at_work(on) as app:

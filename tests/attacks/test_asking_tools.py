@@ -36,9 +36,7 @@ NEVER_ASK = {
     "it changes only the conversation, within the limits of what the person may spend": (
         *("set_tier", "use_skill", "discover_tools"),
     ),
-    "it adds to or changes what is the person's own, and tells nobody": (
-        *("create_contact", "update_contact", "create_reminder"),
-    ),
+    "it adds to what is the person's own, and tells nobody": (*("create_contact", "create_reminder"),),
 }
 """Why the other tools need no button: they send, delete, push and spend nothing, and invite nobody."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from handlers.accounts.accounts import Accounts
 from handlers.accounts.dav import CALENDAR, CONTACTS, DavServers, find_home
 from handlers.accounts.kinds import ServiceFailed
-from handlers.languages import Say
+from handlers.languages import Say, languages
 from handlers.replies.names import quoted
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.authoring.tool import Preview
@@ -92,7 +92,31 @@ class ContactTools:
 
         return await self._with(scope, work)
 
-    @tool(accounts=KINDS, traits=CHANGES)
+    async def _asks_to_change(
+        self,
+        scope: ToolScope,
+        id: str,
+        name: str = "",
+        phones: list[str] | None = None,
+        emails: list[str] | None = None,
+        company: str = "",
+        address: str = "",
+        birthday: str = "",
+        notes: str = "",
+    ) -> str | None:
+        """What would be gone; None if nothing is removed or replaced."""
+
+        def work(books: AddressBooks) -> tuple[str, list[str]]:
+            from handlers.tools.contacts import cards
+
+            card = _read(books, id)[1]
+            given = cards.Fields(name, phones, emails, company, address, birthday, notes)
+            return cards.name_of(card), cards.lost(card, given)
+
+        whose, lost = await self._with(scope, work)
+        return Preview(_change_note(Say(scope.language), whose, lost), ("id",)) if lost else None
+
+    @tool(accounts=KINDS, traits=CHANGES, asks=_asks_to_change)
     async def update_contact(
         self,
         scope: ToolScope,
@@ -111,7 +135,10 @@ class ContactTools:
             from handlers.tools.contacts import cards
 
             item, card = _read(books, id)
-            data = cards.change(card, cards.Fields(name, phones, emails, company, address, birthday, notes))
+            given = cards.Fields(name, phones, emails, company, address, birthday, notes)
+            whose, lost = cards.name_of(card), cards.lost(card, given)
+            _check_confirmed(scope, lambda say: _change_note(say, whose, lost))
+            data = cards.change(card, given)
             books.replace(item, data)
             return {"changed": {"id": books.identity(item)} | cards.shown(cards.parse(data.decode()))}
 
@@ -123,15 +150,18 @@ class ContactTools:
 
             return cards.name_of(_read(books, id)[1])
 
-        name = await self._with(scope, work)
-        return Preview(Say(scope.language)("This deletes {name} from your address book.", name=quoted(name)), ("id",))
+        return Preview(_delete_note(Say(scope.language), await self._with(scope, work)), ("id",))
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
     async def delete_contact(self, scope: ToolScope, id: str) -> str:
         """Deletes a contact."""
 
         def work(books: AddressBooks) -> str:
-            books.delete(_read(books, id)[0])
+            from handlers.tools.contacts import cards
+
+            item, card = _read(books, id)
+            _check_confirmed(scope, lambda say: _delete_note(say, cards.name_of(card)))
+            books.delete(item)
             return "The contact is deleted."
 
         return await self._with(scope, work)
@@ -150,6 +180,24 @@ class ContactTools:
             kind = account.kind if failed.again == "secret" else CONTACTS
             words = f"The address book can't be used: {failed.reason}. Tell the user; /connect {kind} connects it anew."
             raise ToolFailed(words) from None
+
+
+def _delete_note(say: Say, name: str) -> str:
+    return say("This deletes {name} from your address book.", name=quoted(name))
+
+
+def _change_note(say: Say, name: str, lost: Sequence[str]) -> str:
+    values = ", ".join(map(quoted, lost[:MAX_LISTED]))
+    if len(lost) > MAX_LISTED:
+        words = "This removes {values} and {n} more from the entry of {name} in your address book."
+        return say(words, values=values, n=len(lost) - MAX_LISTED, name=quoted(name))
+    return say("This removes {values} from the entry of {name} in your address book.", values=values, name=quoted(name))
+
+
+def _check_confirmed(scope: ToolScope, note: Callable[[Say], str]) -> None:
+    """Raises ToolFailed if the person confirmed something else."""
+    if scope.confirmed and all(note(Say(language)) != scope.confirmed for language in languages()):
+        raise ToolFailed("The contact changed since the user confirmed. Nothing was done: ask again.")
 
 
 def _read(books: AddressBooks, identity: str) -> tuple[Item, Any]:

@@ -52,9 +52,11 @@ class Office:
         decision = TierDecision("balanced", "default", "default")
         return ToolScope(person, 1, decision, zone, attach=self.sent.append)
 
-    async def call(self, name: str, /, person: Person = ANN, zone: str = "Europe/Berlin", **arguments: Any) -> str:
-        """The result for the model. Raises ToolFailed."""
-        return await run(self.tools[name], arguments, self.scope(person, zone))
+    async def call(
+        self, name: str, /, person: Person = ANN, zone: str = "Europe/Berlin", confirmed: str = "", **arguments: Any
+    ) -> str:
+        """The result for the model; `confirmed` is the question that Ann confirmed. Raises ToolFailed."""
+        return await run(self.tools[name], arguments, replace(self.scope(person, zone), confirmed=confirmed))
 
     async def asks(self, name: str, /, language: str = "en", **arguments: Any) -> str | None:
         """What the person is asked before the call; None if nothing."""

@@ -75,6 +75,40 @@ async def test_a_value_is_removed_and_an_empty_text_is_not_given(on: Office) -> 
         await on.call("create_contact", name="")
 
 
+async def test_removing_or_replacing_a_value_asks_and_adding_does_not(on: Office) -> None:
+    details: dict[str, Any] = {"phones": ["110", "112"], "emails": ["bob@example.com"], "notes": "likes tea"}
+    identity = json.loads(await on.call("create_contact", name="Bob", **details))["created"]["id"]
+    for harmless in ({"phones": ["112", "110", "115"]}, {"company": "Siemens"}, {"name": "Bob"}, details):
+        assert await on.asks("update_contact", id=identity, **harmless) is None, harmless
+    asked = await on.asks("update_contact", id=identity, phones=[], emails=[])
+    assert asked == "This removes `110`, `112`, `bob@example.com` from the entry of `Bob` in your address book."
+    assert "entfernt `110` aus dem Eintrag von `Bob`" in str(
+        await on.asks("update_contact", "de", id=identity, phones=["112"])
+    )
+    for change, gone in (({"notes": " "}, "likes tea"), ({"notes": "likes ale"}, "likes tea"), ({"name": "Al"}, "Bob")):
+        assert f"removes `{gone}` from" in str(await on.asks("update_contact", id=identity, **change))
+    numbers = "".join(f"TEL:{number}\r\n" for number in range(30))
+    on.server.put("/ann/people/many.vcf", CARD.format(uid="many", name="Many", more=numbers))
+    asked = await on.asks("update_contact", id="people/many.vcf", phones=[])
+    assert "`19` and 10 more from the entry of `Many`" in str(asked), "also those that find_contact does not show"
+
+
+@pytest.mark.parametrize(("tool", "change"), [("update_contact", {"phones": []}), ("delete_contact", {})])
+async def test_only_what_was_confirmed_happens(on: Office, tool: str, change: dict[str, Any]) -> None:
+    path = "/ann/people/c.vcf"
+    on.server.put(path, CARD.format(uid="c", name="Carla", more="TEL:1\r\n"))
+    asked = await on.asks(tool, "de", id="people/c.vcf", **change)
+    assert asked is not None
+    for name, number in (("Doctor", "1"), *([("Carla", "2")] if change else [])):
+        on.server.put(path, CARD.format(uid="c", name=name, more=f"TEL:{number}\r\n"))
+        with pytest.raises(ToolFailed, match="changed since the user confirmed"):
+            await on.call(tool, confirmed=asked, id="people/c.vcf", **change)
+        assert f"TEL:{number}" in on.server.stored(path)
+    on.server.put(path, CARD.format(uid="c", name="Carla", more="TEL:1\r\n"))
+    await on.call(tool, confirmed=asked, id="people/c.vcf", **change)
+    assert "TEL" not in on.server.stored("/ann/people/")
+
+
 async def test_values_cannot_add_properties(on: Office) -> None:
     await on.call("create_contact", name="Eve\r\nTEL:110", phones=["1\r\nEMAIL:x@example.com"], notes="a\r\nURL:x")
     stored = on.server.stored("/ann/people/")
