@@ -17,12 +17,11 @@ from handlers.languages import Say
 from handlers.replies.names import quoted
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.authoring.tool import Preview
-from handlers.tools.calendar import times
+from handlers.tools.calendar import descriptions, times
 from handlers.tools.calendar.server import CalendarServer
 from handlers.tools.dependencies import ToolDependencies
 from routing.errors import ToolFailed
 from routing.ports import Clock
-from routing.types.messages import OutgoingFile
 from routing.types.time_zones import time_zone
 from routing.types.tools import ToolScope, Traits
 
@@ -44,7 +43,6 @@ MAX_DAYS = 400
 MAX_GAPS = 40
 LISTING_SECONDS = 45.0
 """After this time no more entries are read: nothing else ends a thread."""
-NOTE_CHARACTERS = 300
 T = TypeVar("T")
 
 
@@ -76,7 +74,7 @@ class CalendarTools:
                 if all(word in f"{found.title} {found.place} {found.notes}".casefold() for word in words)
             ]
             listed.sort(key=lambda each: each[0].span(zone))
-            events = [_shown(found, name, identity, zone) for found, name, identity in listed[:MAX_LISTED]]
+            events = [descriptions.shown(found, name, identity, zone) for found, name, identity in listed[:MAX_LISTED]]
             answer: dict[str, Any] = {"from": times.shown(first, zone), "to": times.shown(last, zone), "events": events}
             if len(listed) > MAX_LISTED:
                 answer["left out"] = f"{len(listed) - MAX_LISTED} more: ask for a shorter time or for words"
@@ -117,11 +115,13 @@ class CalendarTools:
         """What the person should know before others are invited."""
         if not attendees:
             return None
-        say = Say(scope.language)
+        say, people = Say(scope.language), descriptions.people(attendees)
         words = "This puts “{title}” into your calendar and invites {people}; your server may send them a mail."
-        people = ", ".join(attendees)
-        shows = {name for name, text in (("title", title), ("attendees", people)) if quoted(text) == f"`{text}`"}
-        return Preview(say(words, title=quoted(title), people=quoted(people)), shows)
+        whole = ", ".join(f"`{each}`" for each in attendees)
+        shows = {
+            name for name, same in (("title", quoted(title) == f"`{title}`"), ("attendees", people == whole)) if same
+        }
+        return Preview(say(words, title=quoted(title), people=people), shows)
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_invite)
     async def create_event(
@@ -149,28 +149,25 @@ class CalendarTools:
 
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             uid, made = editing.new(changes, repeat, remind_minutes, server.organizer)
+            found = events.find(made, "", zone)
+            invitation = editing.invitation(made) if changes.attendees else b""
             url, name = server.calendar(calendar)
             entry = server.create(url, uid, editing.written(made))
-            found = events.find(made, "", zone)
-            shown = _shown(found, name, _identity(server, entry, ""), zone)
-            return shown, editing.invitation(made) if changes.attendees else b""
+            return descriptions.shown(found, name, _identity(server, entry, ""), zone), invitation
 
         shown, invitation = await self._with(scope, work)
-        return {"created": shown} | _attached(scope, invitation)
+        return {"created": shown} | descriptions.attached(scope, invitation)
 
     async def _asks_to_change(
         self, scope: ToolScope, id: str, attendees: list[str] | None = None, **_rest: object
     ) -> str | None:
         """Changing an event with attendees may write to them."""
         found = await self._find(scope, id)
-        people = dict.fromkeys((*found.attendees, *(attendees or ())))
+        people = _concerned(found, attendees)
         if not people:
             return None
-        say = Say(scope.language)
-        words = "This changes “{title}” ({start}). {people} are invited; your server may send them a mail."
         zone = await time_zone(scope.time_zone)
-        shown = quoted(", ".join(people))
-        return Preview(say(words, title=quoted(found.title), start=_said(say, found, zone), people=shown), ("id",))
+        return Preview(descriptions.changing(Say(scope.language), found, people, zone), ("id",))
 
     @tool(accounts=KINDS, traits=CHANGES, asks=_asks_to_change)
     async def update_event(
@@ -192,36 +189,39 @@ class CalendarTools:
             from handlers.tools.calendar import editing, events
 
             entry, parsed, recurrence_id = _read(server, id)
+            before = events.find(parsed, recurrence_id, zone)
+            concerned = _concerned(before, attendees)
+            descriptions.check_confirmed(scope, lambda say: descriptions.changing(say, before, concerned, zone))
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             if series and recurrence_id:
                 changes = editing.for_series(parsed, recurrence_id, changes, zone)
-            editing.change(parsed, "" if series else recurrence_id, changes, server.organizer)
+            one = "" if series else recurrence_id
+            editing.change(parsed, one, changes, server.organizer)
+            found = events.find(parsed, one, zone)
+            invitation = editing.invitation(parsed) if found.attendees else b""
             server.replace(entry, editing.written(parsed))
-            found = events.find(parsed, "" if series else recurrence_id, zone)
-            identity = _identity(server, entry, "" if series else recurrence_id)
-            return _shown(found, "", identity, zone), editing.invitation(parsed) if found.attendees else b""
+            return descriptions.shown(found, "", _identity(server, entry, one), zone), invitation
 
         shown, invitation = await self._with(scope, work)
-        return {"changed": shown} | _attached(scope, invitation)
+        return {"changed": shown} | descriptions.attached(scope, invitation)
 
     async def _asks_to_delete(self, scope: ToolScope, id: str, series: bool = False) -> str:
         found = await self._find(scope, id)
-        say = Say(scope.language)
-        if series:
-            words = "This deletes “{title}” ({start}) with all its repetitions from your calendar."
-        else:
-            words = "This deletes “{title}” ({start}) from your calendar."
         zone = await time_zone(scope.time_zone)
-        return Preview(say(words, title=quoted(found.title), start=_said(say, found, zone)), ("id", "series"))
+        return Preview(descriptions.deleting(Say(scope.language), found, series, zone), ("id", "series"))
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
     async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:
         """Deletes an event. Of a repeated one only the one with this id, or with `series` all."""
+        zone = await time_zone(scope.time_zone)
 
         def work(server: CalendarServer) -> str:
-            from handlers.tools.calendar import editing
+            from handlers.tools.calendar import editing, events
 
             entry, parsed, recurrence_id = _read(server, id)
+            if scope.confirmed:
+                found = events.find(parsed, recurrence_id, zone)
+                descriptions.check_confirmed(scope, lambda say: descriptions.deleting(say, found, series, zone))
             if recurrence_id and not series:
                 editing.cancel(parsed, recurrence_id)
                 server.replace(entry, editing.written(parsed))
@@ -299,27 +299,9 @@ class CalendarTools:
         return editing.Changes(title or None, begins, ends, place or None, notes or None, people)
 
 
-def _said(say: Say, found: Occurrence, zone: ZoneInfo) -> str:
-    return say.time(times.moment(found.start, zone))
-
-
-def _shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> dict[str, Any]:
-    """An event for a model; without what is empty."""
-    whole = not isinstance(found.start, datetime)
-    end = found.end - timedelta(days=1) if whole else found.end
-    shown = {
-        "id": identity,
-        "title": found.title,
-        "start": times.shown(found.start, zone),
-        "end": times.shown(max(end, found.start), zone),
-        "all day": whole,
-        "repeats": bool(found.recurrence_id),
-        "place": found.place,
-        "attendees": list(found.attendees),
-        "notes": found.notes[:NOTE_CHARACTERS],
-        "calendar": calendar,
-    }
-    return {name: value for name, value in shown.items() if value}
+def _concerned(found: Occurrence, attendees: Sequence[str] | None) -> list[str]:
+    """The people who are or get invited."""
+    return [*dict.fromkeys((*found.attendees, *(attendees or ())))]
 
 
 def _identity(server: CalendarServer, entry: Item, recurrence_id: str) -> str:
@@ -339,11 +321,3 @@ def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
     if parsed is None:
         raise ToolFailed("This entry can't be read.")
     return entry, parsed, recurrence_id
-
-
-def _attached(scope: ToolScope, invitation: bytes) -> dict[str, str]:
-    """Attach an invitation to the answer, where files can be sent."""
-    if not invitation or scope.attach is None:
-        return {}
-    scope.attach(OutgoingFile("invitation.ics", "text/calendar; method=REQUEST", invitation))
-    return {"attached": "invitation.ics, which the user can forward"}

@@ -19,7 +19,7 @@ from routing.types.accounts import ServiceAccount
 from routing.types.decisions import TierDecision
 from routing.types.messages import OutgoingFile
 from routing.types.people import Person
-from routing.types.tools import ToolScope
+from routing.types.tools import Attach, ToolScope
 from storage.people.secret_box import FernetBox
 from tests.fakes import FakeServiceAccounts, ManualClock
 from tests.servers.radicale import PASSWORD, USER, RadicaleServer
@@ -36,6 +36,7 @@ class Office:
         self.store = FakeServiceAccounts(ManualClock(NOW))
         self.box = FernetBox(folder / "secrets.key")
         self.sent: list[OutgoingFile] = []
+        self.attach: Attach = self.sent.append
         self.accounts = Accounts(self.store, self.box)
         self.dav = DavServers(lambda person: Reachable(private=may(person, "admin")))
         self.tools = self._tools(CalendarTools(self.accounts, self.dav, ManualClock(NOW)))
@@ -50,7 +51,7 @@ class Office:
 
     def scope(self, person: Person = ANN, zone: str = "Europe/Berlin") -> ToolScope:
         decision = TierDecision("balanced", "default", "default")
-        return ToolScope(person, 1, decision, zone, attach=self.sent.append)
+        return ToolScope(person, 1, decision, zone, attach=self.attach)
 
     async def call(
         self, name: str, /, person: Person = ANN, zone: str = "Europe/Berlin", confirmed: str = "", **arguments: Any

@@ -12,7 +12,9 @@ from urllib.parse import quote
 import pytest
 
 from handlers.accounts import guarded_session
+from handlers.outgoing import MAX_FILES, OutgoingFiles
 from routing.errors import ToolFailed
+from routing.types.messages import OutgoingFile
 from tests.handlers.tools.calendar.harness import BEN, Office, office
 
 
@@ -127,6 +129,58 @@ async def test_inviting_asks_and_attaches_the_invitation(on: Office) -> None:
     for wrong in ("bob", "bob@example", "a b@example.com", "x@example.com,y@example.com", "a@b.c\nATTENDEE:x"):
         with pytest.raises(ToolFailed, match="not an e-mail address"):
             await on.call("create_event", title="x", start="tomorrow", attendees=[wrong])
+
+
+async def test_an_event_is_reported_though_its_invitation_cannot_be_attached(on: Office) -> None:
+    files = OutgoingFiles()
+    for number in range(MAX_FILES):
+        files.attach(OutgoingFile(f"{number}.txt", "text/plain", b"x"))
+    on.attach = files.attach
+    given: dict[str, Any] = {"title": "Lunch", "start": "tomorrow 12:00", "attendees": ["bob@example.com"]}
+    made = json.loads(await on.call("create_event", **given))
+    assert made["created"]["title"] == "Lunch"
+    assert "at most 8 files" in made["not attached"]
+    changed = json.loads(await on.call("update_event", id=made["created"]["id"], title="Late lunch"))
+    assert changed["changed"]["title"] == "Late lunch"
+    assert "at most 8 files" in changed["not attached"]
+
+
+LUNCH = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:w\r\nDTSTAMP:20261101T000000Z\r\n"
+    "DTSTART:{start}\r\nSUMMARY:{title}\r\nATTENDEE:mailto:{guest}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "change", "others"),
+    [
+        ("delete_event", {}, ({"title": "Wedding"}, {"start": "20261125T100000Z"})),
+        ("update_event", {"notes": "secret plans"}, ({"title": "Wedding"}, {"guest": "eve@evil.example"})),
+    ],
+)
+async def test_only_what_was_confirmed_happens(
+    on: Office, tool: str, change: dict[str, str], others: tuple[dict[str, str], ...]
+) -> None:
+    event = {"title": "Lunch", "start": "20261124T100000Z", "guest": "bob@example.org"}
+    on.server.put("/ann/home/w.ics", LUNCH.format(**event))
+    asked = await on.asks(tool, "de", id="home/w.ics", **change)
+    assert asked is not None
+    for other in others:
+        on.server.put("/ann/home/w.ics", LUNCH.format(**event | other))
+        before = on.server.stored("/ann/home/")
+        with pytest.raises(ToolFailed, match="changed since the user confirmed"):
+            await on.call(tool, confirmed=asked, id="home/w.ics", **change)
+        assert on.server.stored("/ann/home/") == before
+    on.server.put("/ann/home/w.ics", LUNCH.format(**event))
+    before = on.server.stored("/ann/home/")
+    await on.call(tool, confirmed=asked, id="home/w.ics", **change)
+    assert on.server.stored("/ann/home/") != before
+
+
+async def test_a_question_names_all_who_are_invited(on: Office) -> None:
+    people = [f"somebody.with.a.long.name.{number}@example.com" for number in range(12)]
+    asked = str(await on.asks("create_event", title="Party", start="tomorrow", attendees=people))
+    assert all(each in asked for each in people)
 
 
 async def test_free_time_leaves_out_what_is_busy(on: Office) -> None:
