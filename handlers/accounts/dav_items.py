@@ -24,6 +24,10 @@ class Item:
     etag: str
 
 
+class ItemChanged(ToolFailed):
+    """Another version of the item is on the server."""
+
+
 class DavItems:
     """Reads and writes single items. Raises ServiceFailed. `noun` names an item for models, `ending` is that of its
     file, and `mime` its type."""
@@ -67,10 +71,14 @@ class DavItems:
         return Item(url, response.content.decode("utf-8", "replace"), response.headers.get("etag", ""))
 
     def create(self, collection: str, uid: str, data: bytes) -> Item:
-        """Store a new item."""
-        url = f"{collection.rstrip('/')}/{uid}{self.ending}"
+        """Store a new item. Raises ItemChanged if there is one with this unique id."""
+        url = self.place(collection, uid)
         self._write("PUT", url, data, {"If-None-Match": "*"})
         return Item(url, "", "")
+
+    def place(self, collection: str, uid: str) -> str:
+        """The URL of the item with this unique id, if it was created here."""
+        return f"{collection.rstrip('/')}/{uid}{self.ending}"
 
     def replace(self, item: Item, data: bytes) -> None:
         """Store a new version of an item. Raises ToolFailed if it has changed meanwhile."""
@@ -87,7 +95,7 @@ class DavItems:
         headers = headers | ({"Content-Type": f"{self.mime}; charset=utf-8"} if data is not None else {})
         response = self.session.request(method, url, data, headers)
         if response.status_code == 412:
-            raise ToolFailed(f"The {self.noun} has changed meanwhile. Look for it again.")
+            raise ItemChanged(f"The {self.noun} has changed meanwhile. Look for it again.")
         if response.status_code == 403:
             raise ToolFailed("The server does not let the user change this.")
         check_status(response.status_code, url)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from tests.fakes import ShiftedClock
 from tests.servers.model.request import ModelRequest
-from tests.servers.model.script import Script, ToolCall
+from tests.servers.model.script import BEFORE_HEADERS, Script, ToolCall
 from tests.servers.radicale import PASSWORD, USER
 from tests.stories.accounts import connect, radicale
 from tests.stories.harness import BotHarness, ask, running, tool_results
@@ -62,6 +62,23 @@ async def test_a_calendar_is_connected_read_and_filled(on: BotHarness) -> None:
             await ask(on, "/connect off calendar")
             await ask(on, "What's on my calendar tomorrow?")
             assert shown(on) == set()
+
+
+async def test_a_turn_that_begins_again_makes_no_second_event(on: BotHarness) -> None:
+    dentist = {"title": "Dentist", "start": "2027-01-05T15:00"}
+    with radicale(on) as server:
+        async with running(on) as app:
+            await connect(on, server)
+            on.ms.call_tools([("create_event", dentist)])
+            gate = on.ms.reply("Done.", gate_after=BEFORE_HEADERS)
+            said = on.tg.say("Put the dentist into my calendar on 5 January at 15:00")
+            await gate.reached()
+            await app.inbox.drain(0)
+        on.ms.call_tools([("create_event", dentist)])
+        on.ms.reply("It is there.")
+        async with running(on):
+            await on.tg.reply(said, matching="It is there.")
+        assert server.stored("/ann/home/").count("SUMMARY:Dentist") == 1
 
 
 async def test_inviting_waits_for_the_button_and_sends_the_invitation(on: BotHarness) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 from zoneinfo import ZoneInfo
 
 from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vText
@@ -37,7 +37,7 @@ _PRODUCT = "-//tierbot//calendar//EN"
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to set; None leaves a field as it is."""
+    """What to set; None leaves a field as it is, and a text of spaces removes it."""
 
     title: str | None = None
     start: When | None = None
@@ -47,9 +47,10 @@ class Changes:
     attendees: Sequence[str] | None = None
 
 
-def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str) -> tuple[str, Calendar]:
-    """A new entry and its unique id. Raises ToolFailed."""
-    calendar, uid = Calendar(), str(uuid4())
+def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str, url: str) -> tuple[str, Calendar]:
+    """A new entry and its unique id, which is always the same for the same event in the calendar at `url`: a turn that
+    begins again makes no second one. Raises ToolFailed."""
+    calendar, uid = Calendar(), str(uuid5(NAMESPACE_URL, repr((url, changes, repeat, remind_minutes))))
     calendar.add("PRODID", _PRODUCT)
     calendar.add("VERSION", "2.0")
     event = Event()
@@ -69,6 +70,14 @@ def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str) -> t
         event.add_component(alarm)
     calendar.add_component(event)
     return uid, calendar
+
+
+def with_new_uid(calendar: Calendar) -> str:
+    """Give an entry another unique id, which is returned."""
+    uid, event = str(uuid4()), master(calendar)
+    event.pop("UID", None)
+    event.add("UID", uid)
+    return uid
 
 
 def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: str) -> None:
@@ -185,7 +194,7 @@ def _apply(event: Component, changes: Changes, organizer: str) -> None:
     for name, value in (("SUMMARY", changes.title), ("LOCATION", changes.place), ("DESCRIPTION", changes.notes)):
         if value is not None:
             event.pop(name, None)
-            if value:
+            if value.strip():
                 event.add(name, value[:MAX_TEXT])
     if changes.attendees is not None:
         event.pop("ATTENDEE", None)

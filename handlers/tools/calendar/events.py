@@ -41,6 +41,10 @@ class Occurrence:
     def span(self, zone: ZoneInfo) -> Span:
         return moment(self.start, zone), moment(self.end, zone)
 
+    def is_same(self, other: Occurrence) -> bool:
+        """Whether title and times are the same. Servers may change the rest."""
+        return (self.title, self.start, self.end) == (other.title, other.start, other.end)
+
 
 def parse(text: str) -> Calendar | None:
     """An entry as the server keeps it; None if it can't be read."""

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from handlers.accounts.accounts import Accounts
 from handlers.accounts.dav import CALENDAR, DavServers
-from handlers.accounts.dav_items import Item
+from handlers.accounts.dav_items import Item, ItemChanged
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
 from handlers.replies.names import quoted
@@ -148,11 +148,17 @@ class CalendarTools:
             from handlers.tools.calendar import editing, events
 
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            uid, made = editing.new(changes, repeat, remind_minutes, server.organizer)
-            found = events.find(made, "", zone)
-            invitation = editing.invitation(made) if changes.attendees else b""
             url, name = server.calendar(calendar)
-            entry = server.create(url, uid, editing.written(made))
+            uid, made = editing.new(changes, repeat, remind_minutes, server.organizer, url)
+            found = events.find(made, "", zone)
+            try:
+                entry = server.create(url, uid, editing.written(made))
+            except ItemChanged:
+                entry = server.read(server.place(url, uid))
+                parsed = events.parse(entry.text)
+                if parsed is None or not found.is_same(events.find(parsed, "", zone)):
+                    entry = server.create(url, editing.with_new_uid(made), editing.written(made))
+            invitation = editing.invitation(made) if changes.attendees else b""
             return descriptions.shown(found, name, _identity(server, entry, ""), zone), invitation
 
         shown, invitation = await self._with(scope, work)

@@ -56,6 +56,30 @@ async def test_an_event_is_created_listed_moved_and_deleted(on: Office) -> None:
         await on.call("delete_event", id=moved["id"])
 
 
+async def test_a_place_and_notes_are_removed_and_an_empty_text_is_not_given(on: Office) -> None:
+    given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00", "place": "Room 5", "notes": "Bring tea"}
+    made = json.loads(await on.call("create_event", **given))["created"]
+    await on.call("update_event", id=made["id"], title="", place="", notes="")
+    assert await listed(on, "tomorrow") == [made]
+    await on.call("update_event", id=made["id"], place=" ", notes=" ")
+    assert await listed(on, "tomorrow") == [{key: made[key] for key in made if key not in ("place", "notes")}]
+
+
+async def test_the_same_event_is_not_made_twice(on: Office) -> None:
+    given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00", "notes": "Bring tea"}
+    first = json.loads(await on.call("create_event", **given))["created"]
+    assert json.loads(await on.call("create_event", **given))["created"] == first
+    assert await listed(on, "tomorrow") == [first]
+    await on.call("create_event", **given | {"start": "tomorrow 10:00"})
+    await on.call("update_event", id=first["id"], start="2026-11-24T11:00")
+    again = json.loads(await on.call("create_event", **given))["created"]
+    assert again["id"] != first["id"], "the first one was moved"
+    assert times(await listed(on, "tomorrow")) == [f"2026-11-24 {hour}:00 Team" for hour in ("09", "10", "11")]
+    await on.call("delete_event", id=first["id"])
+    await on.call("create_event", **given | {"start": "tomorrow 09:00"})
+    assert len(await listed(on, "tomorrow")) == 3
+
+
 async def test_whole_days_end_on_their_last_day(on: Office) -> None:
     await on.call("create_event", title="Holiday", start="2026-12-24", end="2026-12-26")
     (found,) = await listed(on, "2026-12-26")
@@ -159,7 +183,7 @@ LUNCH = (
     ],
 )
 async def test_only_what_was_confirmed_happens(
-    on: Office, tool: str, change: dict[str, str], others: tuple[dict[str, str], ...]
+    on: Office, tool: str, change: dict[str, Any], others: tuple[dict[str, str], ...]
 ) -> None:
     event = {"title": "Lunch", "start": "20261124T100000Z", "guest": "bob@example.org"}
     on.server.put("/ann/home/w.ics", LUNCH.format(**event))
