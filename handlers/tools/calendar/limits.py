@@ -25,8 +25,8 @@ MAX_COUNTED = 400_000
 """Repetitions from the start of a series to the time that is asked for; the library counts all of them (about 1 s)."""
 MAX_OVERLAPPING = 50
 """Repetitions at the same time: the library copies each."""
-MAX_RULES = 3
-"""In one entry. Looking in vain for the next repetition takes about 5 s each."""
+MAX_RULES = 1
+"""In one entry, which is what the standard asks for. Looking in vain for the next repetition takes about 6 s."""
 MAX_LENGTH = timedelta(days=365_000)
 """Longer events end then: the library subtracts the length from a time, and there is no year before 1."""
 MAX_LINES = 20_000
