@@ -575,6 +575,10 @@ class ServiceAccountStore(Protocol):
     async def put(self, account: ServiceAccount) -> None:
         """Store an account; replaces the person's other one of this kind and label."""
 
+    async def connect(self, account: ServiceAccount, step: ConnectStep, alone: bool) -> None:
+        """Store an account and delete the step that led to it, in one transaction. `alone`: also delete the person's
+        other accounts of this kind."""
+
     async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
         """Delete a person's accounts of a kind (with this label); returns how many."""
 

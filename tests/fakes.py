@@ -150,6 +150,11 @@ class FakeServiceAccounts:
         await self.remove(account.person_id, account.kind, account.label)
         self._accounts.append(account)
 
+    async def connect(self, account: ServiceAccount, step: ConnectStep, alone: bool) -> None:
+        await self.remove(account.person_id, account.kind, None if alone else account.label)
+        self._accounts.append(account)
+        await self.end_step(step)
+
     async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
         def gone(each: ServiceAccount) -> bool:
             return (each.person_id, each.kind) == (person_id, kind) and label in (None, each.label)

@@ -206,10 +206,9 @@ class Connecting:
         if current is None:  # the person was forgotten meanwhile
             return await self._ended(ask, kind.name)
         now, person_id = self._clock(), current.person_id  # another id if two people became one meanwhile
-        if not kind.several:
-            await self._store.remove(person_id, kind.name)
-        await self._store.put(ServiceAccount(person_id, kind.name, tested.label, tested.details, sealed, now, now))
-        await self._end(current)
+        account = ServiceAccount(person_id, kind.name, tested.label, tested.details, sealed, now, now)
+        await self._store.connect(account, current, alone=not kind.several)
+        self._asked.pop((current.chat, current.user), None)
         log.info("[Accounts] %s connected for person %d", kind.name, person_id)
         done = ask.say(
             "✅ Connected and tested: {title}, {label}. The password is stored encrypted; /connect off {kind} deletes "

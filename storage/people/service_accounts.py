@@ -44,26 +44,24 @@ class SqlServiceAccounts:
         return found
 
     async def put(self, account: ServiceAccount) -> None:
-        row = {
-            "person_id": account.person_id,
-            "kind": account.kind,
-            "label": account.label[:200],
-            "details": DETAILS.dump(dict(account.details)),
-            "sealed": account.sealed,
-            "created_at": account.created_at,
-            "tested_at": account.tested_at,
-        }
-        same = delete(service_accounts).where(
-            service_accounts.c.person_id == account.person_id,
-            service_accounts.c.kind == account.kind,
-            service_accounts.c.label == row["label"],
+        await self._change(account.person_id, _stored(account))
+
+    async def connect(self, account: ServiceAccount, step: ConnectStep, alone: bool) -> None:
+        others = delete(service_accounts).where(
+            service_accounts.c.person_id == account.person_id, service_accounts.c.kind == account.kind
         )
+        store = _stored(account)
 
-        def step(connection: Connection) -> None:
-            connection.execute(same)
-            connection.execute(insert(service_accounts), row)
+        def change(connection: Connection) -> None:
+            if alone:
+                connection.execute(others)
+            store(connection)
+            connection.execute(delete(connect_steps).where(_is_step(step)))
 
-        await self._change(account.person_id, step)
+        try:
+            await self._change(account.person_id, change)
+        finally:
+            self._steps = None
 
     async def remove(self, person_id: int, kind: str, label: str | None = None) -> int:
         gone = delete(service_accounts).where(
@@ -201,6 +199,30 @@ def _read_steps(connection: Connection) -> _Steps:
         details = DETAILS.load(row.details)
         found[chat, user] = ConnectStep(row.person_id, user, chat, row.kind, details, row.expires_at)
     return found
+
+
+def _stored(account: ServiceAccount) -> Callable[[Connection], None]:
+    """A step that stores an account instead of the one with its label."""
+    row = {
+        "person_id": account.person_id,
+        "kind": account.kind,
+        "label": account.label[:200],
+        "details": DETAILS.dump(dict(account.details)),
+        "sealed": account.sealed,
+        "created_at": account.created_at,
+        "tested_at": account.tested_at,
+    }
+    same = delete(service_accounts).where(
+        service_accounts.c.person_id == account.person_id,
+        service_accounts.c.kind == account.kind,
+        service_accounts.c.label == row["label"],
+    )
+
+    def step(connection: Connection) -> None:
+        connection.execute(same)
+        connection.execute(insert(service_accounts), row)
+
+    return step
 
 
 def _is_step(step: ConnectStep) -> ColumnElement[bool]:

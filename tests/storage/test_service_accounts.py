@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +101,37 @@ async def test_a_hint_is_given_once_in_a_while(make: Make, ann: int, ben: int, c
     assert await store.hint(ann, ["calendar"], clock.now - 100) == ("calendar",)
     assert await make().hint(ann, ["calendar"], clock.now - 100) == ()
     assert await make().hint(ann, ["calendar", "email"], clock.now - 100) == ("email",)
+
+
+async def test_an_account_is_connected_in_one_step(make: Make, ann: int) -> None:
+    store = make()
+    old = ServiceAccount(ann, "calendar", "old", {}, "s1", 1.0, 1.0)
+    new, git = replace(old, label="new"), replace(old, kind="git", label="github.com")
+    for account in (old, git):
+        await store.put(account)
+    step = ConnectStep(ann, ANN, HOME, "calendar", {}, 99.0)
+    await store.set_step(step)
+    await store.connect(new, step, alone=True)
+    assert sorted(each.label for each in await make().of(ann)) == ["github.com", "new"]
+    assert await make().steps() == {}
+    await store.connect(replace(git, label="gitlab.com"), step, alone=False)
+    assert len(await make().of(ann)) == 3
+
+
+async def test_nothing_changes_if_an_account_can_not_be_connected(
+    database: Database, clock: ManualClock, ann: int
+) -> None:
+    store = SqlServiceAccounts(database, clock)
+    old = ServiceAccount(ann, "calendar", "old", {}, "s1", 1.0, 1.0)
+    step = ConnectStep(ann, ANN, HOME, "calendar", {}, 99.0)
+    await store.put(old)
+    await store.set_step(step)
+    unusable: Any = object()  # no database takes it
+    broken = replace(step, chat=replace(HOME, chat_id=unusable))
+    with pytest.raises(Exception, match=r"object"):
+        await store.connect(replace(old, label="new"), broken, alone=True)
+    assert await store.of(ann) == (old,)
+    assert list((await store.steps()).values()) == [step]
 
 
 async def test_reading_is_cached_until_something_changes(database: Database, clock: ManualClock, ann: int) -> None:
