@@ -127,6 +127,31 @@ def test_our_toolkits_have_keywords_in_many_scripts_and_unique_names() -> None:
             assert any(first <= sign <= last for sign in words), (toolkit.name, first)
 
 
+LANGUAGES = {
+    "Arabic": r"[أ-ي]{2}",
+    "Chinese": r"^[一-鿿]{2,}$",
+    "English": r"\b[a-z]{3,}\b",
+    "French": r"[çèéêœûî]",
+    "German": r"[äöüß]|\b[A-Z][a-z]{3,}",
+    "Italian": r"zione\b|[àìò]\b",
+    "Japanese": r"[ぁ-ヿ]",
+    "Korean": r"[가-힣]{2}",
+    "Polish": r"[ąćęłńśźż]",
+    "Portuguese": r"[ãõ]|ções",
+    "Russian": r"[а-я]{3}",
+    "Spanish": r"[ñáíóú]|ción",
+    "Turkish": r"[ğış]",
+}
+"""Signs and endings that tell a language among the others here, not among all."""
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_toolkits_have_keywords_in_ten_languages(name: str) -> None:
+    words = "\n".join(our_toolkit(name).keywords)
+    found = [language for language, signs in LANGUAGES.items() if re.search(signs, words, re.MULTILINE)]
+    assert len(found) >= 10, sorted(LANGUAGES.keys() - found)
+
+
 KITS = tuple(our_toolkit(name) for name in OURS)
 
 
