@@ -89,7 +89,7 @@ class Chat:
             prefix=prefix,
             source=source_of(ask.message),
             fixed=ask.fixed,
-            own_words=own_words(ask.message, written),
+            own_words=own_words(ask, written),
         )
         reply = await self.turn(ask, question)
         return reply if ask.message.scheduled is None else await self._announced(ask, reply)
@@ -111,7 +111,7 @@ class Chat:
             question=await self._texts.whole_text(ask, written),
             pictures=shown_pictures(ask),
             source=source_of(ask.message),
-            own_words=own_words(ask.message, written),
+            own_words=own_words(ask, written),
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 

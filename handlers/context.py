@@ -41,8 +41,8 @@ class CommandContext:
     """One request to a handler. `arguments` are the words after the command, with quoted words kept together, and
     `rest` is the same text unparsed. `button` is the pressed button, or None if the command was typed. `attempts`
     counts earlier interrupted attempts. `fixed` holds the settings of the turn, so later commands don't affect it.
-    `files` collects what is sent with the reply, `kept` the received documents. `cancelled`: the command has cancelled
-    /connect."""
+    `files` collects what is sent with the reply, `kept` the received documents, `heard` the transcripts of voice
+    messages. `cancelled`: the command has cancelled /connect."""
 
     turn_id: str
     message: InboundMessage
@@ -57,6 +57,7 @@ class CommandContext:
     fixed: TurnSettings | None = None
     files: OutgoingFiles = field(default_factory=OutgoingFiles)
     kept: list[ReceivedFile] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
     cancelled: bool = False
 
     async def conversation_id(self, history: HistoryStore) -> int:

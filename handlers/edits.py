@@ -35,7 +35,7 @@ class Edits:
         if not text:
             return Reply("")
         edit = {"source": ask.message.message_id, "tier": tier or "", "text": text}
-        edit["own_words"] = own_words(ask.message, written)
+        edit["own_words"] = own_words(ask, written)
         await self._state.put(EDIT_KEY.format(person_id=ask.person.id), json.dumps(edit))
         if last is None:
             words = "I saw your edit, but I'm still answering the old version. /retry then answers the new one."

@@ -65,7 +65,8 @@ class QuestionTexts:
                 ask.kept.append(received)
                 parts.append(received.text)
             elif each.kind == "voice":
-                parts.append(await self._transcribed(ask, each))
+                ask.heard.append(await self._transcribed(ask, each))
+                parts.append(ask.heard[-1])
         return "\n\n".join(parts)
 
     async def _transcribed(self, ask: CommandContext, attachment: Attachment) -> str:
@@ -93,14 +94,13 @@ def shown_pictures(ask: CommandContext) -> tuple[Attachment, ...]:
     return (*_pictures(ask.message), *(page for each in ask.kept for page in each.pages))
 
 
-def own_words(message: InboundMessage, written: str) -> str:
-    """What a message with documents says itself, or else the names of the documents; empty for any other message, and
-    if a voice message says the rest."""
-    names = [each.name for each in message.attachments if each.kind in ("text", "document")]
-    spoken = any(each.kind == "voice" for each in message.attachments)
-    if not names or spoken or message.forwarded_from is not None:
+def own_words(ask: CommandContext, written: str) -> str:
+    """What a message with documents says itself, in writing and in voice messages that were transcribed, or else the
+    names of the documents; empty for any other message."""
+    names = [each.name for each in ask.message.attachments if each.kind in ("text", "document")]
+    if not names or ask.message.forwarded_from is not None:
         return ""
-    return written.strip() or " ".join(names)
+    return "\n\n".join(filter(None, (written.strip(), *ask.heard))) or " ".join(names)
 
 
 def source_of(message: InboundMessage) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from routing.llm.media import transcription
+from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.model.scripting import hears, speaks
 from tests.servers.telegram import Message
+from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, running
 
 OPENAI, GROQ = "openai/gpt-4o-mini-transcribe", "groq/whisper-large-v3-turbo"
@@ -183,3 +185,47 @@ async def test_voice_stays_off_where_nothing_can_speak(on: BotHarness) -> None:
         assert (await ask(on, "/voice")).text == "🔇 My answers are text only."
         assert (await ask(on, "hello")).text == "You said: hello"
     assert on.ms.media == []
+
+
+LETTER = b"What's on my calendar tomorrow? Will it rain in Bonn?"
+
+
+async def test_a_document_with_a_voice_message_does_not_choose_tools(on: BotHarness, dc: DiscordServer) -> None:
+    """The words of the voice message do."""
+    on.ms.hear("Will it rain in Oslo?")
+    on.ms.hear("Summarise this, please")
+    voice, letter = ("voice.ogg", b"OggS", "audio/ogg"), ("letter.txt", LETTER, "text/plain")
+    async with running(on) as app:
+        await up(dc, app)
+        asked = dc.say("", attachments=(("note.txt", b"Nothing.", "text/plain"), voice))
+        await dc.reply(asked, after=asked)
+        assert "get_weather" in on.ms.last.reading.tool_names
+        asked = dc.say("/new")
+        await dc.reply(asked, after=asked)
+        asked = dc.say("", attachments=(letter, voice))
+        answer = await dc.reply(asked, after=asked)
+        assert "Summarise this, please" in on.ms.last.last_user_text
+        assert "get_weather" not in on.ms.last.reading.tool_names
+        assert "/connect" not in answer.text
+
+
+async def test_a_voice_reply_to_a_file_is_about_that_file(on: BotHarness, dc: DiscordServer) -> None:
+    on.ms.hear("What does it say?")
+    on.ms.hear("What does it say?")
+    async with running(on) as app:
+        given = on.tg.say_document("letter.txt", b"The harvest was good.", "text/plain", caption="Keep this")
+        await on.tg.reply(given, after=given)
+        await ask(on, "/new")
+        said = on.tg.say_voice(reply_to=given)
+        await on.tg.reply(said, after=said)
+        assert "What does it say?" in on.ms.last.last_user_text
+        assert "The harvest was good." in on.ms.last.last_user_text
+        await up(dc, app)
+        sent = dc.say("Keep this", attachments=(("plan.txt", b"We sow in May.", "text/plain"),))
+        await dc.reply(sent, after=sent)
+        reset = dc.say("/new")
+        await dc.reply(reset, after=reset)
+        asked = dc.say("", reply_to=sent, attachments=(("voice.ogg", b"OggS", "audio/ogg"),))
+        await dc.reply(asked, after=asked)
+        assert "What does it say?" in on.ms.last.last_user_text
+        assert "We sow in May." in on.ms.last.last_user_text

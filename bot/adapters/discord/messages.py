@@ -64,7 +64,7 @@ def read(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
         return None
     mentioned = _mentions(payload, me, own_role)
     text = without_mention(_text(payload), _own_mentions(me.id, own_role))
-    attachments = files(payload) or _replied_files(payload)
+    attachments = (*files(payload), *_replied_files(payload))
     message = _message(payload, place, me)
     found = None if attachments else unsupported(payload)
     if found is not None and not (text and found.noun in ("stickers", "polls")):
@@ -124,9 +124,11 @@ def files(payload: Json) -> tuple[Attachment, ...]:
 
 
 def _replied_files(payload: Json) -> tuple[Attachment, ...]:
-    """The files of the message replied to, which the text is about. Voice messages are not heard again."""
-    replied = _replied(payload)
-    found = files(replied) if replied and not payload.get("attachments") else ()
+    """The files of the message replied to, which the text or the voice message is about. Voice messages are not heard
+    again."""
+    replied, own = _replied(payload), files(payload)
+    spoken = bool(own) and all(file.kind == "voice" for file in own)
+    found = files(replied) if replied and (spoken or not payload.get("attachments")) else ()
     return tuple(file for file in found if file.kind != "voice")
 
 

@@ -163,7 +163,7 @@ def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKin
         language=language,
         message_id=str(message.message_id),
         album=message.media_group_id or "",
-        attachments=(file,) if file is not None else _replied_files(replied),
+        attachments=_attachments(file, replied),
         quoted=_quote(message, replied),
         quoted_from=_author_name(replied) if replied is not None else "",
         quoted_id=str(replied.message_id) if replied is not None else "",
@@ -242,6 +242,12 @@ def _replied(message: Message) -> Message | None:
     """The message replied to. In a topic every message formally replies to the one that created it."""
     replied = message.reply_to_message
     return None if replied is None or replied.forum_topic_created is not None else replied
+
+
+def _attachments(file: Attachment | None, replied: Message | None) -> tuple[Attachment, ...]:
+    """The message's own file. A text or a voice message may be about the file that it replies to."""
+    own = (file,) if file is not None else ()
+    return own if file is not None and file.kind != "voice" else (*own, *_replied_files(replied))
 
 
 def _replied_files(replied: Message | None) -> tuple[Attachment, ...]:
