@@ -214,7 +214,7 @@ class Chat:
         if plan.choice.model != LOCAL_MODEL:
             return None
         zone = (await self._preferences.settings(question.person.id)).time_zone
-        scope = ToolScope(question.person, question.conversation_id, plan.decision, zone)
+        scope = ToolScope(question.person, question.conversation_id, plan.decision, zone, private=ask.message.private)
         found = await self._demo.answer(question.text, scope)
         if found is None:
             return None

@@ -75,9 +75,9 @@ def card(ask: CommandContext, action: PendingAction, zone: ZoneInfo) -> Card:
         return Button(label, f"/{SPEC.name} {choice}", about, press_only=True)
 
     allow = [button(ask.say("✅ Allow once"), "once"), button(ask.say("✅ In this conversation"), "conversation")]
-    always = button(ask.say("♾ Always"), "always")
+    always = [] if action.here_only else [button(ask.say("♾ Always"), "always")]
     document = Document("arguments.txt", listed) if len(listed) > MAX_CHARACTERS else None
-    rows = (tuple(allow), (always, button(ask.say("❌ Cancel"), "no")))
+    rows = (tuple(allow), (*always, button(ask.say("❌ Cancel"), "no")))
     return Card("\n\n".join(part for part in words if part), rows, document)
 
 

@@ -28,7 +28,11 @@ LIST_CHARACTERS, NAMED_CHARACTERS, DESCRIBED = 2800, 60, (20, 120)
 and longest description."""
 MAX_NAMED = 10
 MAX_DETAIL = 300
-ASKING: Mapping[Rule, str] = {"asks": "asks before each run", "sometimes": "asks before some runs"}
+ASKING: Mapping[Rule, str] = {
+    "asks": "asks before each run",
+    "sometimes": "asks before some runs",
+    "private": "only in private chats",
+}
 MAX_WARNINGS = 5
 _FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
 

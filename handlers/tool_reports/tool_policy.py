@@ -18,6 +18,7 @@ MAX_NAMED = 12
 RULES: Mapping[Rule, str] = {
     "asks": "Ask before each run: {tools}",
     "sometimes": "Ask before some runs: {tools}",
+    "private": "Only in private chats: {tools}",
     "conversation": "Allowed by you in this conversation: {tools}",
     "always": "Always allowed by you: {tools}",
     "everyone": "Allowed for everyone by the owner: {tools}",
@@ -57,6 +58,8 @@ class ToolPolicy:
                 raise Refused("An owner allowed {tool} for everyone; only an owner can take that back.", tool=tool)
             if rule == "sometimes":
                 raise Refused("{tool} asks before some runs already. Nothing was changed.", tool=tool)
+            if rule == "private":
+                raise Refused("{tool} works only in private chats. Nothing was changed.", tool=tool)
             if rule != "asks":
                 raise Refused("{tool} is allowed in {file}; remove it there.", tool=tool, file=rule)
             raise Refused("{tool} asks before each run already. Nothing was changed.", tool=tool)
@@ -67,6 +70,8 @@ class ToolPolicy:
         if not may(ask.person, "owner"):
             raise Refused("Only an owner can allow a tool for everyone. Nothing was changed.")
         tool = await self._named(ask, name)
+        if self._toolbox.traits(tool).private and not ask.message.private:
+            raise Refused("{tool} shows private data, so nobody can allow it for everyone here.", tool=tool)
         version = self._toolbox.version(tool)
         made = f"{tool}:{version}"
         if ask.button is None:
@@ -82,7 +87,7 @@ class ToolPolicy:
     async def rules(self, ask: CommandContext) -> Mapping[str, Rule]:
         """The tools that may ask, with what applies to them in this conversation."""
         conversation = await self._history.current(ask.message.chat)
-        return await self._toolbox.rules(ask.person, conversation.id)
+        return await self._toolbox.rules(ask.person, conversation.id, ask.message.private)
 
     async def _named(self, ask: CommandContext, name: str) -> str:
         """The tool's exact name. Raises Refused for a tool that never needs a confirmation."""

@@ -58,7 +58,7 @@ class CodeTools:
         self._files = files
 
     def _traits(self) -> Traits:
-        return traits_of(self._sandbox)
+        return replace(traits_of(self._sandbox), private=True)  # they can read the person's files
 
     def _off(self) -> Awaitable[str | None]:
         return self._sandbox.reason_off()

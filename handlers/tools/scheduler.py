@@ -16,7 +16,8 @@ from routing.types.tools import ToolScope, Traits
 
 NAME = "scheduler"
 CREATES = Traits(parallel=False, changes=True, outside=False)
-DELETES = Traits(parallel=False, changes=True)
+READS = Traits(private=True)
+DELETES = Traits(parallel=False, changes=True, private=True)
 """The result has the text, which a model may have written after text by others."""
 ENGLISH = Say("en")
 
@@ -52,7 +53,7 @@ class SchedulerTools:
         added = await self._added(await self._plan(scope, "prompt", prompt, when))
         return f"Task #{added.id} is set for {await self._when(ENGLISH, added)}: {short(added.text)}"
 
-    @tool
+    @tool(traits=READS)
     async def list_tasks(self, scope: ToolScope) -> str:
         """The person's reminders and tasks, one per line."""
         found = await self._schedules.of(scope.person.id)

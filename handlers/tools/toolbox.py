@@ -13,7 +13,7 @@ from rapidfuzz import process
 from handlers.access.roles import may
 from handlers.accounts.accounts import Accounts
 from handlers.metrics import Metrics
-from handlers.tools.approval import Approval, Rule, digest
+from handlers.tools.approval import Approval, Rule, digest, shows_others
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, KnownTool, Source
@@ -119,7 +119,7 @@ class Toolbox:
             arguments = await self._read(call, known, scope)
             if self._approval is not None:
                 await self._approval.check(known, arguments, scope)
-            elif (known.tool.traits.confirm and not known.tool.traits.allowed_in) or known.tool.asks is not None:
+            elif _asks(known.tool, scope):
                 raise ToolFailed(
                     f"{call.name} needs a confirmation by a person, which is not possible here. Go on without it."
                 )
@@ -134,12 +134,12 @@ class Toolbox:
         with self._metrics.tool(action.tool):
             return await _executed(known.tool, json.loads(action.arguments), replace(scope, confirmed=action.note))
 
-    async def rules(self, person: Person, conversation_id: int) -> Mapping[str, Rule]:
-        """The confirmation rule of each permitted tool, by name."""
+    async def rules(self, person: Person, conversation_id: int, private: bool = True) -> Mapping[str, Rule]:
+        """The confirmation rule of each permitted tool, by name. `private`: nobody else reads the conversation."""
         if self._approval is None:
             return {}
         theirs = [each for each in self._now().tools.values() if may(person, each.tool.role)]
-        return await self._approval.rules(person.id, conversation_id, theirs)
+        return await self._approval.rules(person.id, conversation_id, theirs, private)
 
     def version(self, name: str) -> str | None:
         """The version to which an allowance of this tool applies; None if the tool does not exist."""
@@ -181,6 +181,11 @@ class Toolbox:
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
         more = ", …" if len(theirs) > MAX_NAMED else ""
         return f"There is no tool {name[:60]} here.{hint} There are: {', '.join(theirs[:MAX_NAMED])}{more}."
+
+
+def _asks(tool: Tool, scope: ToolScope) -> bool:
+    confirmed = tool.traits.confirm and not tool.traits.allowed_in
+    return confirmed or tool.asks is not None or shows_others(tool, scope.private)
 
 
 async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) -> str:

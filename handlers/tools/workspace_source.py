@@ -47,6 +47,7 @@ class WorkspaceSource:
                 there = self._named(way)
                 traits = self._mcp.traits(there or "")
                 traits = replace(traits, confirm=True, allowed_in="") if way.confirm else traits
+                traits = replace(traits, private=way.private)
                 roles = (manifest.role, self._mcp.role(there)) if there else (manifest.role,)
                 yield Tool(name, self._call(way), min(roles, key=ROLES.index), traits, self._off(way))
 
@@ -85,7 +86,8 @@ def program_tool(name: str, way: Program, role: Role, sandbox: Sandbox) -> Tool:
         reason = f"[exit code {ran.exit_code}]" if ran.ended == "exit" else f"[ended by its limit on {ran.ended}]"
         raise ToolFailed(f"{name} failed {reason}: {printed or 'no output'}{cut}")
 
-    return Tool(name, execute, role, replace(traits_of(sandbox), confirm=way.confirm), sandbox.reason_off)
+    traits = replace(traits_of(sandbox), confirm=way.confirm, private=way.private)
+    return Tool(name, execute, role, traits, sandbox.reason_off)
 
 
 def _missing(way: McpTool) -> Reason:

@@ -52,7 +52,9 @@ class Traits:
     """How a tool may run. `parallel`: together with others; `changes`: it may change what other calls return; `seconds`
     is its time limit, which with `own_time` adds to the turn's deadline (such a tool runs alone). `confirm`: it acts
     outside the person's folder and the sandbox, so each call needs a confirmation unless allowed; `allowed_in` is the
-    owner's file that allows it for everyone. `outside`: its results may contain text by others, such as a page."""
+    owner's file that allows it for everyone. `outside`: its results may contain text by others, such as a page.
+    `private`: its results show what only this person may see, such as their files. Where others read along, each call
+    needs a confirmation that was not given elsewhere, or is refused if the tool has a question of its own."""
 
     parallel: bool = True
     changes: bool = False
@@ -61,6 +63,7 @@ class Traits:
     confirm: bool = False
     allowed_in: str = ""
     outside: bool = True
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +94,10 @@ WAITS = (
 class PendingAction:
     """A tool call that runs once its person presses the button. `arguments` are canonical JSON; `digest` covers the
     tool's description and the arguments. `note` is shown to the person, such as a price; it shows the arguments in
-    `previewed`, which are not stored, because only the card needs them. `tier` is the tier that was
-    requested for this message only. `press` identifies the button press that started it; `result` is the tool's output,
-    and `files` are to be sent with it. `expires_at` is in Unix seconds. `id` is 0 until the action is stored."""
+    `previewed`; `here_only` means that it can't be allowed for all conversations. These two are not stored, because
+    only the card needs them. `tier` is the tier that was requested for this message only. `press` identifies the
+    button press that started it; `result` is the tool's output, and `files` are to be sent with it. `expires_at` is in
+    Unix seconds. `id` is 0 until the action is stored."""
 
     person_id: int
     conversation_id: int
@@ -109,6 +113,7 @@ class PendingAction:
     result: str = ""
     files: tuple[OutgoingFile, ...] = ()
     previewed: frozenset[str] = frozenset()
+    here_only: bool = False
     id: int = 0
 
 

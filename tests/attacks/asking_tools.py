@@ -121,7 +121,7 @@ CASES: tuple[Case[Home], ...] = (
     Case(
         "send_file",
         {"path": "plan.md"},
-        "Everyone in this chat will see the file",
+        "This shows your own data to everyone here",
         lambda it: len(it.on.tg.calls("sendDocument")),
         "in a group, where others see the file",
         group=True,

@@ -20,12 +20,13 @@ from tests.polling import until
 from tests.servers.telegram import Message
 from tests.stories.harness import ROOT, BotHarness, ask, settled
 from tests.stories.office import ASKED, CANCEL, ONCE
+from tests.stories.test_group_privacy import REFUSED, SHOWING
 
 pytestmark = pytest.mark.usefixtures("own_clients")
 NEVER_ASK = {
     "it only reads or computes": (
         *("get_datetime", "calculate", "help", "show_config", "health", "recall", "list_tasks", "get_weather"),
-        *("read_file", "list_files", "host_list_files", "web_search", "fetch_page", "office_read_page"),
+        *("read_file", "list_files", "send_file", "host_list_files", "web_search", "fetch_page", "office_read_page"),
         *("search_email", "read_email", "git_status", "git_diff", "git_log"),
         *("list_events", "find_free_time", "find_contact"),
     ),
@@ -39,6 +40,21 @@ NEVER_ASK = {
     "it adds to what is the person's own, and tells nobody": (*("create_contact", "create_reminder"),),
 }
 """Why the other tools need no button: they send, delete, push and spend nothing, and invite nobody."""
+SHOW_NOTHING_PRIVATE = {
+    "it shows what is public, or what everyone may know": (
+        *("get_datetime", "calculate", "help", "get_weather", "web_search", "fetch_page", "make_image"),
+        *("consult_council", "show_config", "health", "set_tier", "use_skill", "discover_tools"),
+    ),
+    "its result repeats only what the model gave it": (
+        *("write_file", "pip_install", "create_contact", "create_event", "create_reminder", "create_task"),
+        *("host_to_vm", "vm_to_host", "host_open_url", "host_open_app", "host_notify"),
+    ),
+    "it refuses in a group by itself": ("remember", "recall", "forget"),
+    "its server or its toolkit file would say so": (
+        *("office_read_page", "office_send_mail", "office_delete_all", "post", "stamp"),
+    ),
+}
+"""Why the other tools need no `Traits(private=True)`: in a group they show nothing of one person to the others."""
 
 
 @pytest.fixture
@@ -50,7 +66,7 @@ async def home(on: BotHarness, tmp_path: Path) -> AsyncIterator[Home]:
 async def test_every_tool_asks_here_or_is_judged_harmless(home: Home) -> None:
     toolbox = home.app.engine.tooling.toolbox
     asking = {*await toolbox.rules(Person(1, "owner", "Alice"), 1)}
-    tried = {case.tool for case in ALL_CASES}
+    tried = {case.tool for case in ALL_CASES if not case.group}
     assert asking - tried == set(), "give each of these tools a line in CASES (tests/attacks/asking_tools.py)"
     assert tried - asking == set(), "these tools no longer ask"
     quiet = {card.name for toolkit in toolbox.toolkits() for card in toolkit.tools} - asking
@@ -59,11 +75,21 @@ async def test_every_tool_asks_here_or_is_judged_harmless(home: Home) -> None:
     assert judged - quiet == set(), "these tools ask or are gone"
 
 
+async def test_every_tool_is_private_in_groups_or_shows_nothing_private(home: Home) -> None:
+    toolbox = home.app.engine.tooling.toolbox
+    names = {card.name for toolkit in toolbox.toolkits() for card in toolkit.tools}
+    private = {name for name in names if toolbox.traits(name).private}
+    judged = {name for each in SHOW_NOTHING_PRIVATE.values() for name in each}
+    assert names - private - judged == set(), "give these tools Traits(private=True), or say why they need it not"
+    assert judged & private == set()
+    assert private == {*SHOWING, *REFUSED}, "give each of these tools a line in tests/stories/test_group_privacy.py"
+
+
 def test_the_documentation_says_which_tools_ask_and_when() -> None:
     text = (ROOT / "docs" / "using-tools.md").read_text(encoding="utf-8")
     table = text.split("| tool | asks |\n")[1].split("\n\n")[0]
     documented = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.M))
-    ours = {case.tool: case.when for case in ALL_CASES if not case.by_owner}
+    ours = {case.tool: case.when for case in ALL_CASES if not case.by_owner and not case.group}
     assert {tool: when for tool, when in documented.items() if not when.startswith(ours.get(tool, "?"))} == {}
     assert ours.keys() == documented.keys()
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.servers.model.request import ModelRequest
 from tests.stories.harness import BotHarness, ask, running
+from tests.stories.office import ONCE, card, pressed
 
 SUMMARY = "Ada likes tea."
 BIG = "x" * 1_400
@@ -171,7 +172,7 @@ async def read_a_diary(on: BotHarness) -> None:
     on.ms.call_tools([("read_file", {"path": "diary.txt"})])
     on.ms.reply("I have read it.")
     await ask(on, "/access here on", group="Team")
-    await ask(on, "@tierbot read my diary", group="Team")
+    await pressed(on, ONCE, await card(on, "@tierbot read my diary", group="Team"))
     await ask(on, "@tierbot thanks", group="Team")
 
 

@@ -140,7 +140,7 @@ async def test_in_a_group_a_file_is_sent_after_a_press(on: BotHarness) -> None:
         await ask(on, "/access here on", group="Team")
         asked = await ask(on, "@tierbot send the file", group="Team")
         assert "Shall I run send_file" in asked.text
-        assert "Everyone in this chat will see the file." in asked.text
+        assert "This shows your own data to everyone here." in asked.text
         assert on.tg.calls("sendDocument") == []
         on.tg.press("✅ Allow once", message=asked)
         await on.tg.wait_for(lambda tg: tg.calls("sendDocument"))
@@ -293,3 +293,31 @@ async def test_a_picture_that_cannot_be_fetched_is_said(on: BotHarness) -> None:
         answer = (await on.tg.reply()).text
     assert "🖼 1 of your pictures could not be read, so the model did not see them. Send them again." in answer
     assert all_images(on.ms.last) == []
+
+
+async def test_a_file_is_found_behind_two_thousand_others(on: BotHarness) -> None:
+    photos = on.workspace / "files" / "1" / "photos"
+    (photos / "deep").mkdir(parents=True)
+    for number in range(2_050):
+        (photos / f"{number}.jpg").touch()
+    (photos / "deep" / "report.pdf").write_bytes(b"%PDF-")
+    async with running(on):
+        assert "page 1 of 137" in (await ask(on, "/files")).text
+        assert "not listed" not in (await ask(on, "/files")).text
+        for name in ("report.pdf", "photos/deep/report.pdf"):
+            await ask(on, f"/files send {name}")
+            assert on.tg.document(on.tg.private().from_bot()[-1]).data == b"%PDF-"
+
+
+async def test_a_list_that_is_not_complete_says_so(on: BotHarness) -> None:
+    """Programs in the sandbox can make more files than the quota."""
+    photos = on.workspace / "files" / "1" / "photos"
+    photos.mkdir(parents=True)
+    for number in range(20_010):
+        (photos / f"{number}.jpg").touch()
+    async with running(on):
+        listed = (await ask(on, "/files")).text
+        assert "I looked at 20,000 files and folders of 20,011; the rest is not listed." in listed
+        await ask(on, "/files send photos/7.jpg")
+        await ask(on, "/files delete photos/20009.jpg")
+        assert "Delete photos/20009.jpg?" in on.tg.private().from_bot()[-1].text

@@ -19,7 +19,7 @@ _FUNCTION = ("name", "description", "parameters", "strict", "capabilityHints", "
 _TASK = ("type", "function", *_FUNCTION)
 _HINTS = ("tiers", "category", "priority")
 _HINT = ("description", "inputSchema")
-_EXECUTE = ("command", "mcp", "confirm")
+_EXECUTE = ("command", "mcp", "confirm", "private")
 _NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 Examples = Mapping[str, Sequence[str]] | Sequence[str]
@@ -29,20 +29,22 @@ Examples = Mapping[str, Sequence[str]] | Sequence[str]
 @dataclass(frozen=True, slots=True)
 class Program:
     """A program that runs in the sandbox. It gets the arguments as JSON on standard input and prints the result.
-    `confirm` requires a confirmation of each call."""
+    `confirm` requires a confirmation of each call, `private` one where others see its results."""
 
     argv: tuple[str, ...]
     confirm: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
     """A tool of an MCP server, by the server's name for it. `confirm` requires a confirmation even if the server calls
-    the tool read-only."""
+    the tool read-only, `private` one where others see its results."""
 
     server: str
     tool: str
     confirm: bool = False
+    private: bool = False
 
 
 Implementation = Program | McpTool
@@ -82,20 +84,20 @@ def implementation_in(task: JsonObject) -> Implementation:
         how = '{"command": ["program", "argument"]}, {"mcp": "server/tool"}'
         raise task.file.fault((*task.path, "execute"), "is missing: say how it runs, {how}", how=how)
     check_known(execute, _EXECUTE)
-    confirm = execute.flag("confirm", False)
+    confirm, private = execute.flag("confirm", False), execute.flag("private", False)
     if ("mcp" in execute.values) == ("command" in execute.values):
         raise task.file.fault(execute.path, "must have one of command and mcp")
     if "mcp" in execute.values:
         server, _, tool = required_text(execute, "mcp").partition("/")
         if not server or not tool:
             raise task.file.fault((*execute.path, "mcp"), 'must name a server and a tool of it, as "server/tool"')
-        return McpTool(server, tool, confirm)
+        return McpTool(server, tool, confirm, private)
     place, argv = (*execute.path, "command"), execute.values["command"]
     if not isinstance(argv, list) or not argv or not all(isinstance(each, str) for each in argv) or not argv[0]:
         raise task.file.fault(place, "must be a list of strings: a program and its arguments")
     if any("\0" in each for each in argv):
         raise task.file.fault(place, "has a NUL character in it, which no program takes")
-    return Program(tuple(argv), confirm)
+    return Program(tuple(argv), confirm, private)
 
 
 def examples_in(root: JsonObject) -> Examples:

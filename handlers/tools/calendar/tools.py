@@ -32,10 +32,11 @@ if TYPE_CHECKING:  # imported when a calendar is first used
 
 NAME = "calendar"
 KINDS = (CALENDAR,)
-READS = Traits(seconds=60.0)
+READS = Traits(seconds=60.0, private=True)
 READS_TIMES = replace(READS, outside=False)
-CHANGES = Traits(parallel=False, changes=True, seconds=60.0)
-WRITES = replace(CHANGES, outside=False)
+CHANGES = Traits(parallel=False, changes=True, seconds=60.0, private=True)
+DELETES = replace(CHANGES, outside=False)
+WRITES = replace(DELETES, private=False)
 """Their results repeat nothing but the arguments."""
 MAX_LISTED = 100
 """Events in one answer; a search for words or a shorter time finds the others."""
@@ -216,7 +217,7 @@ class CalendarTools:
         zone = await time_zone(scope.time_zone)
         return Preview(descriptions.deleting(Say(scope.language), found, series, zone), ("id", "series"))
 
-    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
+    @tool(accounts=KINDS, traits=DELETES, asks=_asks_to_delete)
     async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:
         """Deletes an event. Of a repeated one only the one with this id, or with `series` all."""
         zone = await time_zone(scope.time_zone)

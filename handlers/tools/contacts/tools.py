@@ -25,9 +25,10 @@ if TYPE_CHECKING:  # imported when an address book is first used
 NAME = "contacts"
 KINDS = (CONTACTS, CALENDAR)
 """Most calendar servers have address books, too."""
-READS = Traits(seconds=60.0)
-CHANGES = Traits(parallel=False, changes=True, seconds=60.0)
-WRITES = replace(CHANGES, outside=False)
+READS = Traits(seconds=60.0, private=True)
+CHANGES = Traits(parallel=False, changes=True, seconds=60.0, private=True)
+DELETES = replace(CHANGES, outside=False)
+WRITES = replace(DELETES, private=False)
 """Their results repeat nothing but the arguments."""
 MAX_LISTED = 20
 T = TypeVar("T")
@@ -152,7 +153,7 @@ class ContactTools:
 
         return Preview(_delete_note(Say(scope.language), await self._with(scope, work)), ("id",))
 
-    @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_delete)
+    @tool(accounts=KINDS, traits=DELETES, asks=_asks_to_delete)
     async def delete_contact(self, scope: ToolScope, id: str) -> str:
         """Deletes a contact."""
 

@@ -37,8 +37,8 @@ MAX_LISTED, DEFAULT_LISTED = 50, 10
 PAGE_CHARACTERS = 12_000
 MAX_SHOWN_BODY = 3_000
 """A longer text is among the arguments below the preview, as a file."""
-READING = Traits(seconds=SESSION_SECONDS + 20)
-SAVING = Traits(parallel=False, changes=True, seconds=2 * SESSION_SECONDS + 20)
+READING = Traits(seconds=SESSION_SECONDS + 20, private=True)
+SAVING = Traits(parallel=False, changes=True, seconds=2 * SESSION_SECONDS + 20, private=True)
 SENDING = replace(SAVING, outside=False)
 T = TypeVar("T")
 

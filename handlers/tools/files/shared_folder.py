@@ -77,7 +77,7 @@ class SharedFolderTools:
         self._last = _Checked(setting, why_not, mount)
         return why_not
 
-    @tool(role="owner", off=_off)
+    @tool(role="owner", traits=Traits(private=True), off=_off)
     def host_list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder below the shared one, or describes one file."""
         with self._shared() as root:

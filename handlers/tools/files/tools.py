@@ -8,7 +8,6 @@ import os
 import stat
 from datetime import UTC, datetime
 
-from handlers.languages import Say
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.decoding import text_of
 from handlers.tools.dependencies import ToolDependencies
@@ -21,6 +20,7 @@ from routing.types.messages import OutgoingFile
 from routing.types.tools import ToolScope, Traits
 
 NAME = "files"
+READS = Traits(private=True)
 MAX_READ_BYTES = 2_000_000
 MAX_PART_BYTES = 20_000_000
 """Maximum length of a text that is read by parts."""
@@ -42,7 +42,7 @@ class FileTools:
     def __init__(self, files: PersonFiles) -> None:
         self._files = files
 
-    @tool(role="guest")
+    @tool(role="guest", traits=READS)
     def read_file(self, scope: ToolScope, path: str, part: int | None = None) -> str:
         """A text whole, or a part of it; a document part by part. Raises ToolFailed if it is missing, too large or
         can't be read."""
@@ -85,11 +85,7 @@ class FileTools:
         done = f"replaced {old.st_size:,} bytes" if old else "new file"
         return f"Wrote {len(data):,} bytes to {shown(parts)} ({done})."
 
-    async def _others_see_it(self, scope: ToolScope, path: str) -> str | None:
-        """In a chat with others, the person confirms what is shown to them."""
-        return None if scope.private else Say(scope.language)("📎 Everyone in this chat will see the file.")
-
-    @tool(traits=Traits(parallel=False, outside=False), asks=_others_see_it)
+    @tool(traits=Traits(parallel=False, outside=False, private=True))
     async def send_file(self, scope: ToolScope, path: str) -> str:
         """Adds a file to the answer. Pictures are shown as such."""
         if scope.attach is None:
@@ -99,7 +95,7 @@ class FileTools:
         scope.attach(OutgoingFile(name, mime, data, "picture" if mime in PICTURES else "file"))
         return f"{name} ({len(data):,} bytes) is attached to your answer. Do not repeat its content."
 
-    @tool(role="guest")
+    @tool(role="guest", traits=READS)
     def list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
         parts = parts_of(path)

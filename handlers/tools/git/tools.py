@@ -59,13 +59,13 @@ class GitTools:
         self._reachable = reachable
 
     def _local(self) -> Traits:
-        return Traits(parallel=False, changes=True, seconds=self._git.seconds)
+        return Traits(parallel=False, changes=True, seconds=self._git.seconds, private=True)
 
     def _reading(self) -> Traits:
-        return Traits(seconds=self._git.seconds)
+        return Traits(seconds=self._git.seconds, private=True)
 
     def _online(self) -> Traits:
-        return Traits(parallel=False, changes=True, seconds=self._git.network_seconds)
+        return Traits(parallel=False, changes=True, seconds=self._git.network_seconds, private=True)
 
     def _off(self) -> Awaitable[str | None]:
         return self._git.reason_off()

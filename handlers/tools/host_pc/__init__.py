@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -59,6 +60,8 @@ _MAC: dict[str, tuple[tuple[str, ...], ...]] = {
 """For each task the programs that can do it, the first choice first. Arguments follow."""
 
 ACTS = Traits(parallel=False, outside=False)
+SHOWS = replace(ACTS, private=True)
+CLIPBOARD = Traits(parallel=False, changes=True, private=True)
 
 
 def build(dependencies: ToolDependencies) -> Tools:
@@ -128,7 +131,7 @@ class DesktopTools:
     def _about_files(self, scope: ToolScope, query: str) -> str:
         return Say(scope.language)("🔎 It shows the model names of files in your home folder on the bot's machine.")
 
-    @tool(role="owner", off=_needs("find"), asks=_about_files)
+    @tool(role="owner", traits=Traits(private=True), off=_needs("find"), asks=_about_files)
     def host_find_file(self, scope: ToolScope, query: str) -> str:
         """Finds files by their names in the home folder of the bot's user."""
         return find_files(query, Path(self._variables.get("HOME") or Path.home()))
@@ -139,7 +142,7 @@ class DesktopTools:
             return say("📋 It replaces what is in the clipboard of the bot's machine.")
         return say("📋 It gives the model what is in the clipboard of the bot's machine.")
 
-    @tool(role="owner", traits=Traits(parallel=False, changes=True), off=_needs("copy"), asks=_about_clipboard)
+    @tool(role="owner", traits=CLIPBOARD, off=_needs("copy"), asks=_about_clipboard)
     def host_clipboard(self, scope: ToolScope, text: str = "") -> str:
         """Reads the clipboard, or writes a text into it."""
         if text:
@@ -150,7 +153,7 @@ class DesktopTools:
     def _about_screenshot(self, scope: ToolScope) -> str:
         return Say(scope.language)("📸 It sends a picture of the whole screen into this chat.")
 
-    @tool(role="owner", traits=ACTS, off=_needs("screenshot"), asks=_about_screenshot)
+    @tool(role="owner", traits=SHOWS, off=_needs("screenshot"), asks=_about_screenshot)
     def host_screenshot(self, scope: ToolScope) -> str:
         """Attaches a picture of the screen to the answer."""
         if scope.attach is None:

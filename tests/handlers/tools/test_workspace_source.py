@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,19 @@ async def test_a_program_runs_with_its_arguments_for_permitted_people(own: Own) 
     assert own.sandbox.asked == [(7, ("weather", "--now"), b'{"city": "Rome"}')]
     with pytest.raises(ToolFailed, match="There is no tool get_weather here"):
         await own.run("get_weather", role="user")
+
+
+@pytest.mark.parametrize("way", [{"command": ["weather"]}, {"mcp": "sea/tide"}])
+async def test_a_private_tool_needs_a_confirmation_where_others_read_along(own: Own, way: dict[str, Any]) -> None:
+    own.write("weather", task("get_weather", **way, private=True))
+    own.servers.server("sea", {"tools": ["tide"]}, role="user")
+    await own.servers.client.start()
+    await own.servers.connected("sea")
+    assert own.toolbox.traits("get_weather").private
+    call = ToolCall("1", "get_weather", '{"city": "Rome"}')
+    await own.toolbox.run(call, scope("user"))
+    with pytest.raises(ToolFailed, match="needs a confirmation by a person"):
+        await own.toolbox.run(call, replace(scope("user"), private=False))
 
 
 async def test_a_tool_of_a_server_runs_under_its_new_name(own: Own) -> None:
