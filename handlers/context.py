@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from handlers.languages import Say
@@ -124,6 +124,23 @@ class CommandSpec:
     def most_words(self) -> int | None:
         """Maximum number of words after the command; None if it takes free text."""
         return None if self.free_text else max(len(line.split()) for line in self.usage) - 1
+
+
+def unknown_subcommand(spec: CommandSpec, *words: str, known: Sequence[str] | None = None) -> Refused:
+    """The error for a command whose last word is not understood. It suggests the nearest of `known`, by default of the
+    command's choices."""
+    usage = ", ".join(spec.usage)
+    meant = nearest(words[-1], spec.choices[0] if known is None else known) if words else None
+    if meant is None:
+        return Refused("Write {usage}. Nothing was changed.", usage=usage)
+    near = " ".join((f"/{spec.name}", *words[:-1], meant))
+    return Refused("Did you mean {near}? Write {usage}. Nothing was changed.", near=near, usage=usage)
+
+
+def check_private(ask: CommandContext) -> None:
+    """Raises Refused where others can read along."""
+    if not ask.message.private:
+        raise Refused("I only show this in private: send it to me in a direct message.")
 
 
 def unknown_command(name: str, known: Iterable[str]) -> Refused:

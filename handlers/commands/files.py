@@ -7,7 +7,7 @@ import mimetypes
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.context import CommandContext, CommandSpec, Handler, Reply, check_private, unknown_subcommand
 from handlers.dependencies import CommandDependencies
 from handlers.tools.files.person_files import FoundFile, PersonFiles
 from routing.errors import Refused, ToolFailed
@@ -33,13 +33,15 @@ def build(dependencies: CommandDependencies) -> Handler:
 
 
 class FilesCommand:
-    """Only the sender's own folder. A file is named by its path or, if that is unique, by its name alone."""
+    """Only the sender's own folder, and only in private. A file is named by its path or, if that is unique, by its name
+    alone."""
 
     def __init__(self, files: PersonFiles, preferences: PreferenceStore) -> None:
         self._files = files
         self._preferences = preferences
 
     async def __call__(self, ask: CommandContext) -> Reply:
+        check_private(ask)
         first = ask.arguments[0].lower() if ask.arguments else "1"
         name = ask.arguments[1] if len(ask.arguments) == 2 else ask.rest.partition(" ")[2].strip()
         if not name and first.isdecimal() and len(first) <= MAX_DIGITS:
@@ -48,7 +50,7 @@ class FilesCommand:
             return await self._send(ask, name)
         if name and first == "delete":
             return await self._delete(ask, name)
-        raise Refused("Write /files, /files send <name> or /files delete <name>. Nothing was changed.")
+        raise unknown_subcommand(SPEC, first)
 
     async def _list(self, ask: CommandContext, page: int) -> Reply:
         found = await self._found(ask)
@@ -65,6 +67,9 @@ class FilesCommand:
         turn = [(page - 1, "⬅️"), (page + 1, "➡️")]
         buttons = tuple(Button(label, f"/files {number}") for number, label in turn if 1 <= number <= pages)
         hint = ask.say("/files send <name> sends one; /files delete <name> deletes one.")
+        if used.files > self._files.most_files:  # programs in the sandbox can make more than the quota
+            words = "I looked at {n} files and folders of {all}; the rest is not listed."
+            lines += ["", ask.say(words, n=self._files.most_files, all=used.files)]
         return Reply("\n".join([f"{title}{more}:", "", *lines, "", hint]), (buttons,) if buttons else ())
 
     @property
@@ -95,9 +100,10 @@ class FilesCommand:
     async def _path(self, ask: CommandContext, name: str) -> str:
         """The path of a named file. Raises Refused if there is none, or several."""
         name = name.removeprefix("/files/")
+        if (exact := await asyncio.to_thread(self._files.exact, ask.person.id, name)) is not None:
+            return exact
         paths = [each.path for each in await self._found(ask)]
         for same in (
-            [each for each in paths if each == name],
             [each for each in paths if each.casefold() == name.casefold()],
             [each for each in paths if each.rpartition("/")[2].casefold() == name.casefold()],
         ):
@@ -114,7 +120,7 @@ class FilesCommand:
 
     async def _found(self, ask: CommandContext) -> list[FoundFile]:
         try:
-            return await asyncio.to_thread(self._files.found, ask.person.id)
+            return await asyncio.to_thread(self._files.found, ask.person.id, most=self._files.most_files)
         except ToolFailed as failed:
             raise Refused("That did not work: {problem}", problem=failed.words) from None
 

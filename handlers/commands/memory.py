@@ -7,12 +7,11 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from handlers.access.roles import may
-from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.context import CommandContext, CommandSpec, Handler, Reply, check_private, unknown_subcommand
 from handlers.dependencies import CommandDependencies
 from handlers.replies.facts import code, numbered, origin
 from routing.errors import Refused
 from routing.ports import FactStore, PreferenceStore
-from routing.text import nearest
 from routing.types.memory import MAX_FACT_CHARACTERS, Fact, fact_text
 from routing.types.messages import Button, Document
 from routing.types.time_zones import time_zone
@@ -54,8 +53,7 @@ class MemoryCommand:
         self._preferences = preferences
 
     async def __call__(self, ask: CommandContext) -> Reply:
-        if not ask.message.private:
-            raise Refused("I only show this in private: send it to me in a direct message.")
+        check_private(ask)
         words = [ask.arguments[0].lower(), *ask.arguments[1:]] if ask.arguments else ["list"]
         match words:
             case ["list"]:
@@ -81,7 +79,7 @@ class MemoryCommand:
                 return await self._edit(ask, int(number), _rest(ask.rest, 2))
             case ["pin" | "unpin", number] if _is_number(number):
                 return await self._pin(ask, int(number), words[0] == "pin")
-        raise _unknown(words[0])
+        raise unknown_subcommand(SPEC, words[0])
 
     async def _list(self, ask: CommandContext, page: int, head: str = "") -> Reply:
         facts = (await self._facts.of(ask.person.id))[::-1]
@@ -225,12 +223,3 @@ def _checked(text: str) -> str:
 
 def _missing(number: int) -> Refused:
     return Refused("I remember nothing with the number {number}; /memory lists everything.", number=str(number))
-
-
-def _unknown(word: str) -> Refused:
-    """The error for an unknown subcommand. It suggests the nearest known one."""
-    usage = ", ".join(SPEC.usage)
-    meant = nearest(word, SPEC.choices[0])
-    if meant is None:
-        return Refused("Write {usage}. Nothing was changed.", usage=usage)
-    return Refused("Did you mean /memory {near}? Write {usage}. Nothing was changed.", near=meant, usage=usage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.context import CommandContext, CommandSpec, Handler, Reply, check_private, unknown_subcommand
 from handlers.dependencies import CommandDependencies
 from handlers.schedules.schedules import Schedules
 from handlers.schedules.views import described, short
@@ -38,7 +38,7 @@ def build(dependencies: CommandDependencies) -> Handler:
 
 
 class ScheduleCommand:
-    """Everybody sees and changes only their own."""
+    """Everybody sees and changes only their own. The list is shown only in private; in a group others read it."""
 
     def __init__(self, schedules: Schedules, clock: Clock) -> None:
         self._schedules = schedules
@@ -60,7 +60,7 @@ class ScheduleCommand:
             case "resume":
                 found = await self._schedules.resume(ask.person.id, number)
                 return await self._changed(ask, ask.say("▶️ #{number} continues.", number=str(found.id)))
-        raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
+        raise unknown_subcommand(SPEC, action)
 
     async def _add(self, ask: CommandContext) -> Reply:
         written = ask.rest[len("add") :].strip()
@@ -81,12 +81,13 @@ class ScheduleCommand:
 
     async def _changed(self, ask: CommandContext, words: str) -> Reply:
         """The change and, if it was made in the list, the list."""
-        if ask.button is None:
+        if ask.button is None or not ask.message.private:
             return Reply(words)
         shown = await self._list(ask)
         return Reply(f"{words}\n\n{shown.text}", shown.buttons)
 
     async def _list(self, ask: CommandContext) -> Reply:
+        check_private(ask)
         found = await self._schedules.of(ask.person.id)
         if not found:
             words = "You have no reminders and no tasks. /remind in 20 minutes tea makes one; {example} makes a task."

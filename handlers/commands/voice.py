@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_subcommand
 from handlers.dependencies import CommandDependencies
 from routing.errors import Refused
 from routing.llm.media.speech import Speaker
@@ -38,7 +38,7 @@ class VoiceCommand:
         if ask.arguments:
             wanted = ask.arguments[0].lower()
             if wanted not in ("on", "off"):
-                raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
+                raise unknown_subcommand(SPEC, wanted)
             if wanted == "on" and not order:
                 raise Refused(
                     "No model here can speak. The owner can switch it on with OPENAI_API_KEY, another provider's key "

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from handlers.accounts.connecting import VALID_MINUTES
+from handlers.commands.connect import KINDS, SPEC
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from storage.codec import INBOUND
 from storage.people.secret_box import FernetBox
@@ -230,7 +231,10 @@ async def test_kinds_have_other_names(on: BotHarness) -> None:
             assert f"Connecting: {title}." in (await ask(on, f"/connect {word}")).text
         await ask(on, "/settings language de")
         assert "Kalender" in (await ask(on, "/connect Kalender")).text
-        assert "calendar, contacts, email, git" in (await ask(on, "/connect nothing")).text
+        assert (
+            "/connect calendar, /connect contacts, /connect email, /connect git,"
+            in (await ask(on, "/connect nothing")).text
+        )
 
 
 async def test_one_of_two_accounts_of_a_kind_is_deleted(on: BotHarness) -> None:
@@ -530,3 +534,60 @@ async def test_an_answer_that_ended_the_process_is_not_tried_forever(on: BotHarn
         assert (await on.tg.reply(matching=ENDED)).text.endswith("/connect calendar starts again.")
         assert on.rows("select count(*) from connect_steps") == [(0,)]
         assert on.ms.calls == []
+
+
+async def test_an_account_is_disconnected_by_its_server_its_user_or_its_label(on: BotHarness) -> None:
+    with radicale(on) as server:
+        async with running(on):
+            await connect(on, server)
+            told = (await ask(on, "/connect off calendar example.com")).text
+            assert (
+                told == f"There is no account example.com (Calendar). Yours: {USER} · 127.0.0.1. Nothing was changed."
+            )
+            assert on.rows("select count(*) from service_accounts") == [(1,)]
+            assert (await ask(on, "/connect off calendar 127.0.0.1")).text.startswith("🗑 Disconnected: Calendar.")
+            assert on.rows("select count(*) from service_accounts") == [(0,)]
+            assert "is not connected" in (await ask(on, "/connect off calendar 127.0.0.1")).text
+            for name in (USER, f'"{USER} · 127.0.0.1"'):
+                await connect(on, server)
+                assert "🗑 Disconnected" in (await ask(on, f"/connect off calendar {name}")).text
+
+
+async def test_a_name_that_several_accounts_share_disconnects_none(on: BotHarness) -> None:
+    async with running(on):
+        await ask(on, "hello")
+        for host in ("a.example", "b.example"):
+            on.change(
+                "insert into service_accounts (person_id, kind, label, details, sealed, created_at, tested_at) "
+                f"values (1, 'git', 'ann · https://{host}', '{{}}', 'x', 1, 1)"
+            )
+        assert (await ask(on, "/connect off git ann")).text.startswith("Several accounts are called ann (")
+        assert on.rows("select count(*) from service_accounts") == [(2,)]
+        await ask(on, "/connect off git a.example")
+        assert on.rows("select label from service_accounts") == [("ann · https://b.example",)]
+
+
+async def test_completion_and_usage_know_every_kind_of_account(on: BotHarness) -> None:
+    async with running(on):
+        listed = await ask(on, "/connect")
+        assert all(f"/connect {kind}" in listed.text for kind in KINDS)
+        assert len(listed.buttons) == len(KINDS)
+    assert SPEC.choices == ((*KINDS, "off"), KINDS)
+    assert {f"/connect {kind}" for kind in KINDS} <= {*SPEC.usage}
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("/connect calender", "/connect calendar"),
+        ("/connect off calender", "/connect off calendar"),
+        ("/schedule cancle 3", "/schedule cancel"),
+        ("/files sned x.pdf", "/files send"),
+        ("/voice onn", "/voice on"),
+        ("/files delte x.pdf", "/files delete"),
+        ("/memory forgt 1", "/memory forget"),
+    ],
+)
+async def test_a_mistyped_subcommand_is_answered_with_the_nearest(on: BotHarness, typed: str, meant: str) -> None:
+    async with running(on):
+        assert (await ask(on, typed)).text.startswith(f"Did you mean {meant}? Write /")

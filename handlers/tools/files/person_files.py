@@ -142,11 +142,21 @@ class PersonFiles:
         with self.own(person_id) as own:
             return measure_or_fail(own)
 
-    def found(self, person_id: int, since: float = 0.0, everything: bool = False) -> list[FoundFile]:
-        """Regular files changed since then, newest first; at most MAX_FOUND entries are looked at. Hidden files and
+    def exact(self, person_id: int, path: str) -> str | None:
+        """The path as it is shown; None if there is no such file."""
+        with suppress(ToolFailed):
+            parts = parts_of(path)
+            with self.open(person_id, parts):
+                return shown(parts)
+        return None
+
+    def found(
+        self, person_id: int, since: float = 0.0, everything: bool = False, most: int = MAX_FOUND
+    ) -> list[FoundFile]:
+        """Regular files changed since then, newest first; at most `most` entries are looked at. Hidden files and
         folders are left out. With `everything`, no file is."""
         files: list[FoundFile] = []
-        most = self.most_files if everything else MAX_FOUND
+        most = self.most_files if everything else most
         with self.own(person_id) as own:
             waiting: list[tuple[str, ...]] = [()]
             seen = 0
