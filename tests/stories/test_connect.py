@@ -13,9 +13,11 @@ import pytest
 
 from handlers.accounts.connecting import VALID_MINUTES
 from handlers.commands.connect import KINDS, SPEC
+from routing.errors import StorageFault
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from storage.codec import INBOUND
 from storage.people.secret_box import FernetBox
+from storage.people.service_accounts import SqlServiceAccounts
 from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.discord import DiscordServer, Message
@@ -591,3 +593,33 @@ async def test_completion_and_usage_know_every_kind_of_account(on: BotHarness) -
 async def test_a_mistyped_subcommand_is_answered_with_the_nearest(on: BotHarness, typed: str, meant: str) -> None:
     async with running(on):
         assert (await ask(on, typed)).text.startswith(f"Did you mean {meant}? Write /")
+
+
+async def test_an_account_that_could_not_be_stored_changes_nothing(
+    on: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The storage fails when the new account should replace the old one, and the person cancels before the next
+    attempt."""
+    real = SqlServiceAccounts.connect
+    failed: list[object] = []
+
+    async def failing(self: SqlServiceAccounts, *given: Any, **more: Any) -> None:
+        if not failed:
+            failed.append(given)
+            raise StorageFault("The database can't be used at the moment (disk I/O error).")
+        await real(self, *given, **more)
+
+    with radicale(on) as server:
+        server.calendar("ben")
+        async with running(on):
+            await connect(on, server)
+            for each in ("/connect calendar", server.address, "ben"):
+                await ask(on, each)
+            monkeypatch.setattr("handlers.storage_retry.PAUSES", (1.5,))
+            monkeypatch.setattr(SqlServiceAccounts, "connect", failing)
+            on.tg.say(PASSWORD)
+            await until(lambda: failed)
+            assert "Nothing was stored" in (await ask(on, "/stop")).text
+            await settled(on)
+            assert on.rows("select label from service_accounts") == [(f"{USER} · 127.0.0.1",)]
+            assert on.rows("select count(*) from connect_steps") == [(0,)]
