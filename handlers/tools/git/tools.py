@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from secrets import token_hex
 
 from handlers.accounts.kinds import ServiceFailed
 from handlers.accounts.reachable import Reachable
@@ -75,14 +76,16 @@ class GitTools:
 
     @tool(traits=_online, off=_off)
     async def git_clone(self, scope: ToolScope, url: str, folder: str = "", depth: int = 0) -> str:
-        """Clones without submodules. `depth` limits the history to this many commits; 0: all."""
+        """Clones without submodules. `depth` limits the history to this many commits; 0: all. A clone that is stopped
+        leaves nothing, and the folder is never one that was there before."""
         remote = parse_remote(url.strip())
         target = "/".join(parts_of(folder)) or remote.name
-        clone = Script(scripts.CLONE, (remote.url, target, str(depth) if depth > 0 else ""), repository=None)
+        unfinished = f".git-clone-{token_hex(8)}"
+        arguments = (remote.url, target, unfinished, str(depth) if depth > 0 else "")
         try:
-            return await self._connected(scope, clone, remote)
+            return await self._connected(scope, Script(scripts.CLONE, arguments, repository=None), remote)
         except (GitStopped, asyncio.CancelledError):
-            await self._run(scope, Script(scripts.REMOVE, (target,), repository=None))
+            await self._run(scope, Script(scripts.REMOVE, (unfinished,), repository=None))
             raise
 
     @tool(traits=_reading, off=_off)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from handlers.accounts.reachable import Reachable
+from handlers.tools.git import scripts
 from handlers.tools.git.tools import GitTools
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.errors import ToolFailed
@@ -29,6 +34,19 @@ async def server(tmp_path: Path) -> AsyncIterator[GitServer]:
 @pytest.fixture
 async def tools(tmp_path: Path) -> GitTools:
     return GitTools(await made(tmp_path), NOBODY, here)
+
+
+@dataclass(frozen=True, slots=True)
+class SlowNames(Reachable):
+    """Waits for `answer` before it resolves a name."""
+
+    asked: threading.Event = field(default_factory=threading.Event)
+    answer: threading.Event = field(default_factory=threading.Event)
+
+    def addresses(self, host: str, port: int, encrypted: bool) -> list[str]:
+        self.asked.set()
+        self.answer.wait(30)
+        return []
 
 
 async def test_from_a_clone_to_a_push(tmp_path: Path, tools: GitTools, server: GitServer) -> None:
@@ -186,6 +204,51 @@ async def test_a_clone_that_is_too_large_leaves_nothing(tmp_path: Path, server: 
     with pytest.raises(ToolFailed, match="exists already"):
         await tools.git_clone(ADA, f"{server.root}/notes.git")
     assert (home(tmp_path) / "notes").exists()
+
+
+async def test_a_clone_that_is_stopped_deletes_nothing_that_was_there(
+    tmp_path: Path, tools: GitTools, server: GitServer
+) -> None:
+    await tools.git_clone(ADA, f"{server.root}/notes.git")
+    (home(tmp_path) / "notes" / "only-here.md").write_text("months of work\n")
+    await tools.git_commit(ADA, "Only here")
+    again = asyncio.create_task(tools.git_clone(ADA, f"{server.root}/notes.git"))
+    await asyncio.sleep(0)
+    again.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await again
+    assert (home(tmp_path) / "notes" / "only-here.md").exists()
+
+
+async def test_a_clone_that_is_stopped_at_a_slow_name_server_deletes_nothing(tmp_path: Path, server: GitServer) -> None:
+    (home(tmp_path) / "inbox").mkdir(parents=True)
+    (home(tmp_path) / "inbox" / "letter.pdf").write_bytes(b"%PDF-")
+    slow = SlowNames()
+    tools = GitTools(await made(tmp_path), NOBODY, lambda _: slow)
+    clone = asyncio.create_task(tools.git_clone(ADA, f"{server.root}/notes.git", "inbox"))
+    await asyncio.to_thread(slow.asked.wait)
+    clone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await clone
+    slow.answer.set()
+    assert (home(tmp_path) / "inbox" / "letter.pdf").exists()
+
+
+async def test_a_clone_never_replaces_a_folder_that_appears_while_it_runs(
+    tmp_path: Path, tools: GitTools, server: GitServer
+) -> None:
+    root = home(tmp_path)
+    (root / "deep").mkdir(parents=True)
+    await tools.git_clone(ADA, f"{server.root}/notes.git", "deep/down/notes")
+    assert (root / "deep" / "down" / "notes" / ".git").is_dir()
+    script = scripts.CLONE.replace("mkdir -p", 'mkdir "$2"; echo mine >"$2/mine.txt"; mkdir -p')
+    assert script != scripts.CLONE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scripts, "CLONE", script)
+        with pytest.raises(ToolFailed, match="exists already"):
+            await tools.git_clone(ADA, f"{server.root}/notes.git", "late")
+    assert [each.name for each in (root / "late").iterdir()] == ["mine.txt"]
+    assert {each.name for each in root.iterdir()} == {"deep", "late"}
 
 
 async def test_without_git_or_the_sandbox_the_tools_are_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
