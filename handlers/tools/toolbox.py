@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from routing.errors import BadArguments, Reason, StorageFault, ToolFailed, Unkno
 from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
 from routing.types.toolkits import Toolkit
-from routing.types.tools import PendingAction, ToolScope, Traits
+from routing.types.tools import NeedsConfirmation, PendingAction, ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
 MAX_NAMED = 40
@@ -118,7 +119,8 @@ class Toolbox:
         with self._metrics.tool(call.name):
             arguments = await self._read(call, known, scope)
             if self._approval is not None:
-                await self._approval.check(known, arguments, scope)
+                with _guarded(call.name):
+                    await self._approval.check(known, arguments, scope)
             elif _asks(known.tool, scope):
                 raise ToolFailed(
                     f"{call.name} needs a confirmation by a person, which is not possible here. Go on without it."
@@ -190,13 +192,22 @@ def _asks(tool: Tool, scope: ToolScope) -> bool:
 
 async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) -> str:
     log.info("[Tools] %s", tool.name)
-    try:
+    with _guarded(tool.name):
         return await tool.execute(scope, **arguments)
+
+
+@contextmanager
+def _guarded(name: str) -> Iterator[None]:
+    """Turns every error of a tool, or of the question that it asks first, into a ToolFailed for the model."""
+    try:
+        yield
+    except NeedsConfirmation:
+        raise
     except (ToolFailed, StorageFault) as error:
         raise ToolFailed(str(error)) from None
     except Exception as error:  # tool execution: the log has the bug, and the turn continues
-        log.exception("[Tools] %s failed", tool.name)
-        raise ToolFailed(f"{tool.name} failed internally ({type(error).__name__}). Go on without it.") from None
+        log.exception("[Tools] %s failed", name)
+        raise ToolFailed(f"{name} failed internally ({type(error).__name__}). Go on without it.") from None
 
 
 def without_duplicates(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[Reason, ...]]:

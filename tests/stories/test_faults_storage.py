@@ -1,11 +1,13 @@
 """Storage fails for a while: afterwards everything is answered once. Also the retention of finished messages."""
 
+import json
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
 from bot.adapters.telegram.settings import Pace
 from routing.errors import StorageFault
+from storage.confirmations import SqlActions
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
@@ -13,8 +15,10 @@ from storage.outbox import SqlOutbox
 from storage.people.people import SqlPeople
 from storage.people.preferences import SqlPreferences
 from storage.state import SqlChats
-from tests.servers.model.script import BEFORE_HEADERS
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import BEFORE_HEADERS, Script, ToolCall
 from tests.stories.harness import BotHarness, BotProcess, ask, running, settled
+from tests.stories.office import MAIL, Office, at_work, card
 from tests.stories.test_order import texts
 
 STEPS = [
@@ -132,6 +136,27 @@ async def test_a_pressed_button_survives_a_fault(on: BotHarness, faulty: Faulty)
         on.tg.press("🔁 Retry", message=sorry)
         assert (await on.tg.reply(after=sorry)).text == "You said: my question"
         await settled(on)
+
+
+async def test_a_fault_while_a_card_is_stored_repeats_no_tool(on: BotHarness, faulty: Faulty) -> None:
+    """It may have sent a mail that the person has allowed."""
+    office, fault = Office(on, allow=["send_mail"]), faulty(SqlActions, "add")
+
+    def answer(request: ModelRequest) -> Script | str:
+        results = [each.text for each in request.reading.tool_results]
+        if any("has NOT run" in each for each in results):
+            return "Shall I?"
+        sent = any("send_mail is done" in each for each in results)
+        tool, given = ("delete_all", {}) if sent else ("send_mail", MAIL)
+        return Script(calls=(ToolCall(f"office_{tool}", json.dumps(given)),))
+
+    on.ms.default = answer
+    async with at_work(on):
+        fault.times = 1
+        asked = await card(on, "Mail Bob, then delete all")
+        assert "office_delete_all" in asked.text
+        await settled(on)
+    assert office.done == [("send_mail", MAIL)]
 
 
 async def test_old_open_messages_are_answered_and_finished_ones_deleted(on: BotHarness) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from handlers.metrics import Metrics
+from handlers.tools.approval import Approval
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import UNKNOWN, Toolbox
@@ -18,7 +21,9 @@ from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
-from tests.handlers.tools.toolkits import GUEST, NOTHING, USER, box, echo, run, scope, source_of
+from storage.confirmations import SqlActions, SqlAllowances
+from storage.database import open_database
+from tests.handlers.tools.toolkits import GUEST, NOTHING, USER, box, breaks, disk_full, echo, run, scope, source_of
 
 
 async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:
@@ -45,6 +50,20 @@ async def test_an_exception_is_logged_and_not_shown(caplog: pytest.LogCaptureFix
 async def test_a_storage_failure_is_reported() -> None:
     with pytest.raises(ToolFailed, match="The disk is full"):
         await run("full", '{"path": "a"}')
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("breaks", r"failed internally \(RuntimeError\)"), ("full", "disk is full")]
+)
+async def test_a_question_that_fails_is_reported_like_its_tool(name: str, told: str, in_memory: Path) -> None:
+    asks = {"breaks": breaks, "full": disk_full}[name]
+    database = open_database(f"sqlite:///{in_memory / 'bot.db'}")
+    approval = Approval(SqlActions(database, time.time), SqlAllowances(database), frozenset, time.time)
+    asking = Toolbox(source_of(Tool(name, echo, asks=asks)), approval=approval)
+    with pytest.raises(ToolFailed, match=told) as found:
+        await asking.run(ToolCall("1", name, '{"path": "a"}'), scope())
+    assert "secret detail" not in str(found.value)
+    await database.close()
 
 
 async def test_a_cancelled_tool_is_cancelled() -> None:
