@@ -8,6 +8,7 @@ A rule is one of
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,7 @@ from cronsim import CronSim, CronSimError
 
 EVERY, DAYS = "@every ", "@days "
 FIELDS = 5
+_INTERVAL = re.compile(r"@every [1-9]\d{0,8}|@days [1-9]\d{0,3} (?:[01]\d|2[0-3]):[0-5]\d", re.ASCII)
 
 
 def local_time(day: date, at: time, zone: ZoneInfo) -> float:
@@ -32,6 +34,11 @@ def is_cron(text: str) -> bool:
         return next(CronSim(text, datetime(2000, 1, 1, tzinfo=UTC)), None) is not None
     except CronSimError:
         return False
+
+
+def is_rule(text: str) -> bool:
+    """Whether this is a rule of repetition."""
+    return is_cron(text) or _INTERVAL.fullmatch(text) is not None
 
 
 def next_time(rule: str, due: float, after: float, zone: ZoneInfo) -> float | None:

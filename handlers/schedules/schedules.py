@@ -78,6 +78,18 @@ class Schedules:
             raise Refused(words, minutes=round(shortest / 60))
         return Schedule(person.id, chat, private, kind, text, rule, zone.key, at, now)
 
+    async def exactly(self, planned: Schedule) -> str:
+        """The time of a plan, so that `plan` understands it in the same way at any later moment."""
+        zone = await time_zone(planned.time_zone)
+
+        def work() -> str:
+            from handlers.schedules.parsed_expression import When
+            from handlers.schedules.time_expressions import exactly
+
+            return exactly(When(planned.next_at, planned.rule), zone)
+
+        return await asyncio.to_thread(work)
+
     async def add(self, planned: Schedule) -> Schedule:
         """Store a schedule. Raises Refused if the person has too many."""
         added = await self._store.add(planned, self.limits.most)

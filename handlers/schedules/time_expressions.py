@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from handlers.schedules.expression_parser import NUMERIC, ExpressionParser
 from handlers.schedules.parsed_expression import DEFAULT_TIME, NotATimeError, When
-from handlers.schedules.rules import is_cron, local_time, next_time
+from handlers.schedules.rules import is_cron, is_rule, local_time, next_time
 from handlers.schedules.time_words import UNSPACED, Word, languages, leading, lower, scan
 from routing.errors import Reason, Refused
 
@@ -28,6 +28,8 @@ HOW = (
 )
 OTHERS = ("uk", "cs", "sv", "da", "nb", "fi", "hu", "ro", "el", "he", "hi", "id", "vi", "th")
 """Languages left to dateparser; each takes it some milliseconds."""
+THEN = ", then "
+"""Between a first time and its rule."""
 _CONNECTING = ("fill", "and", "at", "in", "every", "next", "to", "at_or_to")
 _EXACT = ("number", "clock", "point", "part")
 _WORD_CHARACTERS = 4
@@ -50,6 +52,13 @@ def understand(text: str, now: float, zone: ZoneInfo, language: str = "") -> Whe
     if when.at > now + MAX_YEARS * 366 * 86_400:
         raise Refused("“{when}” is too far away: at most {years} years from now.", when=text, years=MAX_YEARS)
     return when
+
+
+def exactly(when: When, zone: ZoneInfo) -> str:
+    """A text that `understand` reads as this time and rule, whenever it does; what repeats continues with its next
+    time if the first one has passed."""
+    first = datetime.fromtimestamp(when.at, zone).isoformat(timespec="seconds")
+    return f"{first}{THEN}{when.rule}" if when.rule else first
 
 
 def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[str, str] | None:
@@ -145,17 +154,23 @@ def _ordered(language: str) -> Iterable[str]:
 
 
 def _exact(text: str, now: float, zone: ZoneInfo) -> When | None:
-    """An ISO time or a cron expression."""
+    """An ISO time, a cron expression, or a first time and its rule as from `exactly`."""
     if is_cron(text):
         first = next_time(text, now, now, zone)
         return None if first is None else When(first, text)
     if len(text) < len("2030-12-24T18:00"):
         return None
+    start, then, rule = text.partition(THEN)
+    if then and not is_rule(rule):
+        return None
     try:
-        at = datetime.fromisoformat(text.replace(" ", "T", 1))
+        given = datetime.fromisoformat(start.replace(" ", "T", 1))
     except ValueError:
         return None
-    return When(local_time(at.date(), at.time(), zone) if at.tzinfo is None else at.timestamp())
+    at: float | None = local_time(given.date(), given.time(), zone) if given.tzinfo is None else given.timestamp()
+    if rule and at is not None and at <= now:
+        at = next_time(rule, at, now, zone)
+    return None if at is None else When(at, rule)
 
 
 def _in_words(text: str, now: float, zone: ZoneInfo, language: str) -> When | None:

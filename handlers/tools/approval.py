@@ -51,6 +51,7 @@ class Approval:
         stored = await self.allowances.of(scope.person.id)
         if self._rule(known, scope.conversation_id, stored, shared) != "asks":
             return
+        arguments = {**arguments, **note.fixed} if isinstance(note, Preview) else arguments
         written = canonical(arguments)
         action = PendingAction(
             person_id=scope.person.id,

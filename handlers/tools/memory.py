@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from handlers.languages import Say
+from handlers.languages import Say, languages
 from handlers.replies.facts import numbered
 from handlers.tools.authoring.decorator import Tools, tool, tools_of
 from handlers.tools.authoring.tool import Preview
@@ -88,16 +88,17 @@ class MemoryTools:
         named, _ = await self._named(scope, query)
         if not named or (len(named) == 1 and not scope.outside()):
             return None
-        say = Say(scope.language)
-        more = say("… and {n} more", n=len(named) - MAX_FOUND) if len(named) > MAX_FOUND else ""
-        lines = [say("This deletes {n} of the things I remember:", n=len(named)), *map(numbered, named[:MAX_FOUND])]
-        return Preview("  \n".join(filter(None, (*lines, more))), () if more else ("query",))
+        ids = ", ".join(str(each.id) for each in named)
+        shows = ("query",) if len(named) <= MAX_FOUND else ()
+        return Preview(_note(named, Say(scope.language)), shows, {"query": ids})
 
     @tool(traits=CHANGES, asks=_several)
     async def forget(self, scope: ToolScope, query: str) -> str:
         """Deletes the facts with these ids, or the only one with all words of the query. Otherwise deletes nothing and
-        lists the candidates."""
+        lists the candidates. A confirmed call deletes only what the person saw."""
         named, near = await self._named(scope, query)
+        if scope.confirmed and all(_note(named, Say(language)) != scope.confirmed for language in languages()):
+            raise ToolFailed("What is remembered has changed since the user confirmed. Nothing was deleted: ask again.")
         if named:
             gone = await self._memory.facts.delete(scope.person.id, [each.id for each in named])
             return f"Forgotten:\n{_lines(gone[:MAX_FOUND])}"
@@ -142,6 +143,13 @@ def _checked(fact: str) -> str:
     if len(text) > MAX_FACT_CHARACTERS:
         raise ToolFailed(f"A fact has at most {MAX_FACT_CHARACTERS} characters. Say it in one short sentence.")
     return text
+
+
+def _note(facts: Sequence[Fact], say: Say) -> str:
+    """The facts to delete, for the person's confirmation."""
+    more = say("… and {n} more", n=len(facts) - MAX_FOUND) if len(facts) > MAX_FOUND else ""
+    lines = [say("This deletes {n} of the things I remember:", n=len(facts)), *map(numbered, facts[:MAX_FOUND])]
+    return "  \n".join(filter(None, (*lines, more)))
 
 
 def _lines(facts: Sequence[Fact]) -> str:

@@ -45,7 +45,8 @@ class SchedulerTools:
         say = Say(scope.language)
         planned = await self._plan(scope, "prompt", prompt, when)
         words = "It will run at this time: {when}. Each time, a model answers here, which may cost money."
-        return Preview(say(words, when=await self._when(say, planned)), ("when",))
+        fixed = await self._schedules.exactly(planned)
+        return Preview(say(words, when=await self._when(say, planned)), ("when",), {"when": fixed})
 
     @tool(traits=CREATES, asks=_about_task)
     async def create_task(self, scope: ToolScope, prompt: str, when: str) -> str:

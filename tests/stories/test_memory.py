@@ -11,7 +11,7 @@ from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, press, running, settled, tool_results
-from tests.stories.office import ASKED, CANCEL, ONCE, pressed
+from tests.stories.office import ASKED, CANCEL, ONCE, card, pressed
 from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
 from tests.stories.toolkits import ready
 
@@ -109,6 +109,30 @@ async def test_a_model_searches_and_forgets_only_what_it_names(on: BotHarness) -
         assert on.rows("select count(*) from facts") == [(2,)]
         await pressed(on, ONCE, card)
         assert on.rows("select count(*) from facts") == [(0,)]
+
+
+async def test_a_confirmed_forgetting_deletes_what_was_shown_and_nothing_else(on: BotHarness) -> None:
+    async with running(on):
+        await told(on, "one thing", "another thing")
+        on.ms.call_tools([("forget", {"query": "all"})])
+        asked = await card(on, "forget everything")
+        assert "This deletes 2 of the things I remember" in asked.text
+        await told(on, "I am allergic to nuts")
+        on.ms.reply("Done.")
+        await pressed(on, ONCE, asked)
+        assert on.rows("select text from facts") == [("I am allergic to nuts",)]
+
+
+async def test_a_fact_that_was_changed_after_the_card_is_not_deleted(on: BotHarness) -> None:
+    async with running(on):
+        await told(on, "one thing", "another thing")
+        on.ms.call_tools([("forget", {"query": "all"})])
+        asked = await card(on, "forget everything")
+        await ask(on, "/memory edit 1 I am allergic to nuts")
+        on.ms.reply("Shall I ask again?")
+        await pressed(on, ONCE, asked)
+        assert tool_results(on)[-1].startswith("Error: What is remembered has changed since the user confirmed.")
+        assert on.rows("select count(*) from facts") == [(2,)]
 
 
 async def test_text_by_others_plants_nothing_without_the_persons_button(on: BotHarness) -> None:

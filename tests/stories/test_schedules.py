@@ -18,7 +18,7 @@ from tests.servers.model.script import Script, ToolCall
 from tests.stories.discord_bot import texts, up
 from tests.stories.harness import BotHarness, BotProcess, ask, press, running, settled, tool_results
 from tests.stories.kills import HELD, MARK
-from tests.stories.office import ASKED, ONCE
+from tests.stories.office import ASKED, ONCE, card, pressed
 from tests.stories.test_linking import code, linked, only_telegram_has_owners, written
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -152,6 +152,24 @@ async def test_a_model_reminds_at_once_and_asks_before_tasks(on: BotHarness, clo
         await on.tg.reply(matching="This is a scheduled task itself")
         assert "#2" in (await ask(on, "/schedule")).text
         assert tool_results(on)
+
+
+async def test_a_confirmed_task_runs_at_the_time_that_was_shown(on: BotHarness, clock: ShiftedClock) -> None:
+    """The button is pressed after midnight, when "tomorrow" is another day."""
+    async with running(on, clock, time.time) as app:
+        await ask(on, "/settings timezone Europe/Berlin")
+        calling(on, "create_task", prompt="news", when="tomorrow 9:00")
+        asked = await card(on, "Send me the news tomorrow at 9")
+        assert "It will run at this time: Tue 24 Nov, 09:00 (Europe/Berlin)" in asked.text
+        assert "when:" not in asked.text
+        late = await card(on, "Send me the news tomorrow at 9")
+        pass_time(app, clock, 15 * 3600)
+        assert "Task #1 is set for Tue 24 Nov, 09:00 (Europe/Berlin)" in (await pressed(on, ONCE, asked)).text
+        assert on.rows("select next_at from schedules") == [(NOW + 23 * 3600,)]
+        pass_time(app, clock, 8 * 3600 + 1)
+        await on.tg.reply(matching="This is a scheduled task itself")
+        assert "is in the past" in (await pressed(on, ONCE, late)).text
+        assert on.rows("select count(*) from schedules") == [(0,)]
 
 
 async def test_a_model_has_the_limits_of_its_person(on: BotHarness, clock: ShiftedClock) -> None:

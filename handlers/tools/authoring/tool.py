@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from routing.types.people import Role
 from routing.types.toolkits import ToolCard
@@ -24,13 +25,16 @@ PLAIN = Traits()
 
 
 class Preview(str):
-    """A text from `asks` that shows these arguments in full, so that the card doesn't list them again."""
+    """A text from `asks` that shows these arguments in full, so that the card doesn't list them again. `fixed` are
+    arguments in place of the given ones, for those that could mean something else by the time of the press."""
 
     shows: frozenset[str]
+    fixed: Mapping[str, Any]
 
-    def __new__(cls, text: str, shows: Iterable[str]) -> Preview:
+    def __new__(cls, text: str, shows: Iterable[str], fixed: Mapping[str, Any] | None = None) -> Preview:
         preview = super().__new__(cls, text)
         preview.shows = frozenset(shows)
+        preview.fixed = fixed or {}
         return preview
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from handlers.schedules.time_expressions import MAX_CHARACTERS, SPLIT_CHARACTERS, split, understand
+from handlers.schedules.time_expressions import MAX_CHARACTERS, SPLIT_CHARACTERS, exactly, split, understand
 from routing.errors import Refused
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -467,9 +467,9 @@ def test_twelve_at_night_is_midnight(language: str, said: str, wanted: str) -> N
     assert shown(said, language) == wanted
 
 
-def shown(said: str, language: str) -> str:
+def shown(said: str, language: str, now: float = NOW) -> str:
     try:
-        when = understand(said, NOW, BERLIN, language)
+        when = understand(said, now, BERLIN, language)
     except Refused as refused:
         return str(refused)
     return f"{datetime.fromtimestamp(when.at, BERLIN):%m-%d %H:%M} {when.rule}".strip()
@@ -584,3 +584,29 @@ def test_long_texts_are_only_looked_at_from_both_ends() -> None:
         "in 20 minutes",
         "x" * SPLIT_CHARACTERS,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "days_later"),
+    [
+        ("every weekday at 8", WORKDAYS, "11-25 08:00 0 8 * * 1-5"),
+        ("every 2 days at 9", "11-25 09:00 @days 2 09:00", "11-25 09:00 @days 2 09:00"),
+        ("every 20 minutes", EVERY_20, "11-24 10:20 @every 1200"),
+    ],
+)
+def test_an_exact_text_means_the_same_time_later(text: str, wanted: str, days_later: str) -> None:
+    fixed = exactly(understand(text, NOW, BERLIN), BERLIN)
+    assert shown(fixed, "en") == wanted
+    assert shown(fixed, "en", NOW + 24 * 3600) == days_later
+
+
+def test_an_exact_time_that_has_passed_is_refused() -> None:
+    fixed = exactly(understand("tomorrow 9:00", NOW, BERLIN), BERLIN)
+    assert shown(fixed, "en", NOW + 15 * 3600) == TOMORROW_9
+    assert "is in the past" in shown(fixed, "en", NOW + 23 * 3600)
+
+
+@pytest.mark.parametrize("rule", ["@every 0", "@days 0 09:00", "@days 1 24:00", "tomorrow", "@every 5 minutes", ""])
+def test_a_time_with_a_wrong_rule_is_refused(rule: str) -> None:
+    with pytest.raises(Refused):
+        understand(f"2026-11-24T09:00:00+01:00, then {rule}", NOW, BERLIN)
