@@ -32,7 +32,7 @@ class WeatherTools:
         self._service = service
         self._clock = clock
 
-    @tool(role="guest", traits=Traits(seconds=40.0, outside=False))
+    @tool(role="guest", traits=Traits(seconds=40.0))
     async def get_weather(
         self,
         scope: ToolScope,
