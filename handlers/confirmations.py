@@ -171,6 +171,7 @@ class Confirmations:
         await ask.live.working()
         settings = await self._preferences.settings(ask.person.id)
         plan = await self._router.plan(ask.person, action.conversation_id)
+        sources = await self._router.outside_sources(ask.person, action.conversation_id, self._toolbox)
         cost = cost_of(ask)
         scope = ToolScope(
             ask.person,
@@ -182,6 +183,7 @@ class Confirmations:
             show=ask.live.show,
             attach=ask.files.attach,
             private=ask.message.private,
+            outside=lambda: sources,
         )
         config = self._router.models.config
         executor = ToolExecutor(_Confirmed(self._toolbox, action), 1, config.most_result_chars)

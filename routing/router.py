@@ -14,7 +14,16 @@ from routing.llm.attempt import ModelCaller
 from routing.memory.recall import Memory
 from routing.policy import tiers
 from routing.policy.models import Models
-from routing.ports import Clock, FetchPicture, HistoryStore, LiveReply, OwnerFiles, PreferenceStore, ServiceAccountStore
+from routing.ports import (
+    Clock,
+    FetchPicture,
+    HistoryStore,
+    LiveReply,
+    OwnerFiles,
+    PreferenceStore,
+    ServiceAccountStore,
+    Tools,
+)
 from routing.tools.offer import Toolset, TurnTools
 from routing.turn import auto_tier
 from routing.turn.context import Context
@@ -189,6 +198,10 @@ class Router:
         question = Question(person, conversation_id, text)
         settings = await self._sources.preferences.settings(person.id)
         return await self._select_tools(question, settings, await self._context(question, self.models), self.models)
+
+    async def outside_sources(self, person: Person, conversation_id: int, tools: Tools) -> tuple[str, ...]:
+        """Where the models may have read text by others in this conversation."""
+        return (await self._context(Question(person, conversation_id, ""), self.models)).outside_sources(tools, ())
 
     async def stored_facts(self, person_id: int, turn_id: str) -> tuple[Fact, ...]:
         """The facts that tools stored in a turn."""

@@ -157,7 +157,7 @@ async def test_text_by_others_plants_nothing_without_the_persons_button(on: BotH
         on.ms.reply("Fine.")
         answer = await pressed(on, ONCE, card)
         assert answer.text == "Fine.\n\n🧠 Remembered: Likes tea"
-        assert on.rows("select text, author from facts") == [("Likes tea", "confirmed")]
+        assert on.rows("select text, author, sources from facts") == [("Likes tea", "confirmed", '["read_file"]')]
         assert "texts by others, confirmed by you" in (await ask(on, "/memory")).text
         on.ms.call_tools([("forget", {"query": "tea"})])
         assert ASKED in (await ask(on, "and now?")).text
