@@ -13,7 +13,7 @@ from bot.adapters.shared.background import Background
 from handlers.commands.remind import reminder_buttons
 from handlers.languages import Say
 from handlers.schedules.schedules import following
-from handlers.schedules.views import late_note, short
+from handlers.schedules.views import late_note, moment, short
 from handlers.storage_retry import retry_storage
 from routing.error_boundary import ErrorBoundary
 from routing.ports import Clock, LinkStore, PeopleStore, ScheduleStore
@@ -145,10 +145,23 @@ class Scheduler:
             with ErrorBoundary(log, "Tasks that were due wait for the next start"):
                 await self._inbox.take(messages)
         elif len(batch) == 1:
-            await self._store.set_state(batch[0].person_id, batch[0].id, "paused", batch[0].next_at)
+            await self._pause(batch[0])
         else:
             for each in batch:
                 await self._start([each])
+
+    async def _pause(self, failed: Schedule) -> None:
+        """Pause what could not be started, and tell its person."""
+        await self._store.set_state(failed.person_id, failed.id, "paused", failed.next_at)
+        accounts = await self._accounts(failed.person_id)
+        if not accounts:
+            return
+        user, person = accounts.get(failed.chat.platform) or next(iter(accounts.values()))
+        say, zone = Say(person.language), await time_zone(failed.time_zone)
+        words = "⏸ Because of a fault of mine, I could not do what was due on {time}, so I paused it: #{number} {text}"
+        time = moment(say, failed.next_at, zone, self._clock())
+        text = f"{say(words, time=time, number=str(failed.id), text=short(failed.text))}\n\n/schedule"
+        await self._outbox.post([OutboundMessage(ChatKey.of(user), text, owner=person.id)])
 
     async def _fire(self, batch: Sequence[Schedule]) -> tuple[tuple[OutboxEntry, ...], tuple[InboxEntry, ...]]:
         return await self._store.fire(await self._firings(batch))

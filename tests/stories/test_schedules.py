@@ -97,7 +97,9 @@ async def test_what_was_missed_comes_once_and_says_so(on: BotHarness, clock: Shi
     assert [round(float(str(at)) - NOW) // 600 for (at,) in on.rows("select next_at from schedules")] == [36, 36]
 
 
-async def test_a_reminder_that_always_fails_is_paused_and_blocks_no_other(on: BotHarness, clock: ShiftedClock) -> None:
+async def test_a_reminder_that_always_fails_is_paused_and_told_and_blocks_no_other(
+    on: BotHarness, clock: ShiftedClock
+) -> None:
     async with running(on, clock, time.time) as app:
         await ask(on, "/remind in 20 minutes coffee")
         await ask(on, "/remind in 21 minutes tea")
@@ -107,6 +109,8 @@ async def test_a_reminder_that_always_fails_is_paused_and_blocks_no_other(on: Bo
         )
         pass_time(app, clock, 1300)
         await on.tg.reply(matching="⏰ tea")
+        told = await on.tg.reply(matching="so I paused it: #1 coffee")
+        assert "I could not do what was due on Mon 23 Nov, 09:20" in told.text
         assert on.rows("select text, state from schedules") == [("coffee", "paused")]
 
 
