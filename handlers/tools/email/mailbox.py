@@ -24,7 +24,9 @@ from routing.errors import ToolFailed
 
 MAX_SESSION_BYTES = 60 * 2**20
 MAX_TEXT_BYTES = 400_000
-"""Of a text part, as it is sent."""
+"""Of the text of a mail, as it is sent."""
+MAX_TEXT_PARTS = 20
+"""Text parts of a mail that are read; the others are listed as attachments."""
 MAX_ATTACHMENT_BYTES = 25 * 2**20
 """What most providers let through, decoded."""
 MAX_NAMED_FOLDERS = 40
@@ -48,13 +50,14 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A mail with its text part and its attachments."""
+    """A mail with its text and its attachments. `is_cut`: the text is longer. Attachments are also texts of which
+    nothing is in `text`, unless they are alternatives to it."""
 
     id: str
     header: Header
     size: int
-    text: Part | None
-    text_bytes: bytes
+    text: str
+    is_cut: bool
     attachments: tuple[Part, ...]
 
 
@@ -132,12 +135,21 @@ class Mailbox:
         if not found:
             raise ToolFailed("There is no mail with this id any more: search again.")
         parts = parts_of_message(found.get(b"BODYSTRUCTURE"))
+        texts, left = dict[Part, str](), MAX_TEXT_BYTES
+        written = set[str]()
         shown = [part for part in parts if part.is_text and not part.attached]
-        text = next((part for part in shown if part.subtype == "plain"), shown[0] if shown else None)
-        content = self._part(uid, text, MAX_TEXT_BYTES) if text else b""
-        attachments = tuple(part for part in parts if part.attached or not part.is_text)
+        for part in sorted(shown, key=lambda part: part.subtype != "plain"):
+            if (part.choice in written and part.subtype == "html") or left <= 0 or len(texts) >= MAX_TEXT_PARTS:
+                continue
+            content = self._part(uid, part, left)
+            left -= len(content)
+            texts[part] = part.readable(content).strip()
+            if part.choice and part.subtype == "plain" and texts[part]:
+                written.add(part.choice)
+        text = "\n\n".join(texts[part] for part in shown if texts.get(part))
+        others = (part for part in parts if part not in texts and not (part in shown and part.choice in written))
         header, size = Header.of(found.get(_HEADERS, b"")), found.get(b"RFC822.SIZE", 0)
-        return Opened(id, header, size, text, content, attachments)
+        return Opened(id, header, size, text, left <= 0, tuple(others))
 
     def attachment(self, id: str, part: Part) -> bytes:
         """The decoded content. Raises ToolFailed if it is too large."""

@@ -8,7 +8,7 @@ import binascii
 import quopri
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.header import decode_header
 from email.parser import BytesHeaderParser
 from email.policy import compat32
@@ -102,7 +102,8 @@ def decoded_text(data: bytes, charset: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a mail. `number` is its IMAP section; `size` is in bytes, as it is sent."""
+    """A part of a mail. `number` is its IMAP section; `size` is in bytes, as it is sent. `choice` is the section of the
+    multipart/alternative that it is in; empty: none."""
 
     number: str
     kind: str
@@ -112,6 +113,7 @@ class Part:
     charset: str
     size: int
     attached: bool
+    choice: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -138,21 +140,23 @@ class Part:
 def parts_of_message(structure: Any) -> list[Part]:
     """The parts of a BODYSTRUCTURE, in order, at most MAX_PARTS."""
     found: list[Part] = []
-    for number, body in _leaves(structure, "", 0):
+    for number, choice, body in _leaves(structure, "", "", 0):
         if len(found) >= MAX_PARTS:
             break
-        found.append(_part(number, body, len(found) + 1))
+        found.append(replace(_part(number, body, len(found) + 1), choice=choice))
     return found
 
 
-def _leaves(body: Any, number: str, depth: int) -> Iterator[tuple[str, Any]]:
+def _leaves(body: Any, number: str, choice: str, depth: int) -> Iterator[tuple[str, str, Any]]:
     if not isinstance(body, tuple) or not body or depth > MAX_DEPTH:
         return
     if isinstance(body[0], list):
+        if not choice and _word(body, 1) == "alternative":
+            choice = number or "0"
         for at, part in enumerate(body[0][:MAX_PARTS], 1):
-            yield from _leaves(part, f"{number}.{at}" if number else str(at), depth + 1)
+            yield from _leaves(part, f"{number}.{at}" if number else str(at), choice, depth + 1)
     else:
-        yield number or "1", body
+        yield number or "1", choice, body
 
 
 def _part(number: str, body: Any, at: int) -> Part:

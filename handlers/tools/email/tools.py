@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # imported when an account is used
 NAME = "email"
 MAX_LISTED, DEFAULT_LISTED = 50, 10
 PAGE_CHARACTERS = 12_000
+MAX_ATTACHMENTS = 20
+"""Attachments that one call sends or saves."""
 MAX_SHOWN_BODY = 3_000
 """A longer text is among the arguments below the preview, as a file."""
 READING = Traits(seconds=SESSION_SECONDS + 20, private=True)
@@ -102,10 +104,10 @@ class EmailTools:
         """The headers, the text and the names of the attachments. Long text comes in pages."""
 
         def read(mailbox: Mailbox) -> str:
-            from handlers.tools.email.mailbox import MAX_TEXT_BYTES, names
+            from handlers.tools.email.mailbox import names
 
             mail = mailbox.open(id)
-            text = mail.text.readable(mail.text_bytes).strip() if mail.text else ""
+            text = mail.text
             pages = max(1, -(-len(text) // PAGE_CHARACTERS))
             at = min(max(page, 1), pages)
             lines = _headers(mail.header)
@@ -114,7 +116,7 @@ class EmailTools:
             lines += ["", text[(at - 1) * PAGE_CHARACTERS : at * PAGE_CHARACTERS] or "(no text)"]
             if pages > 1:
                 lines.append(f"[page {at} of {pages}]")
-            if len(mail.text_bytes) >= MAX_TEXT_BYTES and at == pages:
+            if mail.is_cut and at == pages:
                 lines.append("[The mail is longer; the rest is left out.]")
             return "\n".join(lines)
 
@@ -122,19 +124,24 @@ class EmailTools:
 
     @tool(traits=SAVING, accounts=(KIND,))
     async def save_attachment(self, scope: ToolScope, id: str, name: str = "") -> str:
-        """Saves an attachment into the person's folder; without a name, all of them."""
+        """Saves an attachment into the person's folder; without a name, up to MAX_ATTACHMENTS of them. Names those that
+        are left out."""
 
-        def fetch(mailbox: Mailbox) -> list[tuple[str, bytes]]:
+        def fetch(mailbox: Mailbox) -> tuple[list[tuple[str, bytes]], list[str]]:
             found = mailbox.open(id).attachments
             wanted = [part for part in found if not name or part.name == name]
             if not wanted:
                 there = ", ".join(part.name for part in found)
                 raise ToolFailed(f"There is no such attachment. There are: {there}." if there else "There are none.")
-            return [(part.name, mailbox.attachment(id, part)) for part in wanted[:20]]
+            saved = [(part.name, mailbox.attachment(id, part)) for part in wanted[:MAX_ATTACHMENTS]]
+            return saved, [part.name for part in wanted[MAX_ATTACHMENTS:]]
 
-        saved = await self._with_mailbox(scope, fetch)
+        saved, others = await self._with_mailbox(scope, fetch)
         paths = [await asyncio.to_thread(self._files.receive, scope.person.id, *each) for each in saved]
-        return f"Saved: {', '.join(paths)}"
+        told = f"Saved: {', '.join(paths)}"
+        if not others:
+            return told
+        return f"{told}\nLeft out, because these are too many for one call: {', '.join(others)}. Save them by name."
 
     @tool(traits=SENDING, accounts=(KIND,), asks=_card)
     async def send_email(
@@ -192,8 +199,13 @@ class EmailTools:
         if not receivers:
             raise ToolFailed("The mail needs a recipient in `to`, such as bob@example.com.")
         copies = sending.recipients(cc, "`cc`") if cc else ()
+        if len(paths) > MAX_ATTACHMENTS:
+            raise ToolFailed(
+                f"A mail has up to {MAX_ATTACHMENTS} attachments, and these are {len(paths)}: put them into an "
+                "archive, or send several mails."
+            )
         attached, left = [], sending.MAX_ATTACHED_BYTES
-        for path in paths[:20]:
+        for path in paths:
             shown, content = self._files.read(scope.person.id, path, left)
             left -= len(content)
             attached.append(sending.Attached(shown.rpartition("/")[2], content))

@@ -78,6 +78,17 @@ async def test_unusable_mails_are_refused_before_the_card(tmp_path: Path, to: st
         await tools._card(ADA, to, subject, "text")
 
 
+async def test_too_many_attachments_are_refused_before_the_card(tmp_path: Path) -> None:
+    tools = tools_for(tmp_path, {7: account("ann", NOWHERE, NOWHERE)})
+    (tmp_path / "files" / "7").mkdir(parents=True)
+    paths = [f"{number}.txt" for number in range(21)]
+    for each in paths:
+        (tmp_path / "files" / "7" / each).write_text("x")
+    with pytest.raises(ToolFailed, match="up to 20 attachments, and these are 21"):
+        await tools._card(ADA, "bob@example.com", "Files", "All files", attachments=paths)
+    assert "19.txt" in await tools._card(ADA, "bob@example.com", "Files", "All files", attachments=paths[:20])
+
+
 async def test_a_header_can_not_be_smuggled_in(tmp_path: Path) -> None:
     tools = tools_for(tmp_path, {7: account("ann", NOWHERE, NOWHERE)})
     note = await tools._card(ADA, "bob@example.com", "Hi\r\nBcc: eve@evil.example", "a\u202eb\n```\nTo: x")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from email.mime.image import MIMEImage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
 from itertools import count
 from pathlib import Path
 
@@ -147,6 +150,46 @@ async def test_long_html_and_broken_mails(tmp_path: Path, server: Dovecot, user:
     for number in range(3, 3 + len(bombs)):
         assert "Subject:" in await tools.read_email(ADA, f"INBOX/{number}")
     assert "7 mails match" in await tools.search_email(ADA, "")
+
+
+async def test_all_text_of_a_mail_is_read(tmp_path: Path, server: Dovecot, user: str) -> None:
+    """Apple Mail writes text, picture, text; many newsletters have an empty plain text beside their HTML."""
+    plan, ticket, both = (MIMEMultipart(kind) for kind in ("mixed", "alternative", "alternative"))
+    picture = MIMEImage(b"\x89PNG\r\n\x1a\n", "png")
+    picture.add_header("Content-Disposition", "inline", filename="map.png")
+    for each in (MIMEText("Here is the map:"), picture, MIMEText("We meet at 19:30.")):
+        plan.attach(each)
+    ticket.attach(MIMEText("\n"))
+    ticket.attach(MIMEText("<p>Train 19:30, seat 12</p>", "html"))
+    both.attach(MIMEText("Once"))
+    both.attach(MIMEText("<p>Twice</p>", "html"))
+    many = MIMEMultipart()
+    for number in range(22):
+        many.attach(MIMEText(f"text {number}."))
+    server.deliver(user, [each.as_bytes() for each in (plan, ticket, both, many)])
+    tools = tools_for(tmp_path, {7: account(user, server.imaps, "")})
+    told = await tools.read_email(ADA, "INBOX/1")
+    assert told.endswith("Here is the map:\n\nWe meet at 19:30.")
+    assert "map.png" in told
+    assert (await tools.read_email(ADA, "INBOX/2")).endswith("\n\nTrain 19:30, seat 12")
+    told = await tools.read_email(ADA, "INBOX/3")
+    assert told.endswith("\n\nOnce")
+    assert "Attachments" not in told
+    told = await tools.read_email(ADA, "INBOX/4")
+    assert told.endswith("text 19.")
+    assert "attachment-21 " in told
+    assert "attachment-22 " in told
+
+
+async def test_attachments_that_are_not_saved_are_named(tmp_path: Path, server: Dovecot, user: str) -> None:
+    letter = mail("Files", "22 files")
+    for number in range(22):
+        letter.add_attachment(f"{number}\n", filename=f"{number}.txt")
+    server.deliver(user, [letter])
+    tools = tools_for(tmp_path, {7: account(user, server.imaps, "")})
+    told = await tools.save_attachment(ADA, "INBOX/1")
+    assert "inbox/19.txt\nLeft out, because these are too many for one call: 20.txt, 21.txt." in told
+    assert "inbox/21.txt" in await tools.save_attachment(ADA, "INBOX/1", "21.txt")
 
 
 async def test_a_mailbox_with_many_mails(tmp_path: Path, server: Dovecot, user: str) -> None:
