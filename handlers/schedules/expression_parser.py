@@ -17,7 +17,7 @@ _AFTER_MINUTES = UNITS[UNITS.index("minute") + 1 :]
 _DATE_SIGNS = ("日", "号", "일")
 _AFTER_HOUR = ("oclock", "hour", "am", "pm", "part")
 _PERIODS = {"daily": "day", "hourly": "hour", "weekly": "week", "monthly": "month", "yearly": "year"}
-_REPEATING = ("every", "repeated", "workdays", *_PERIODS)
+REPEATING = ("every", "repeated", "workdays", *_PERIODS)
 _CALENDAR = ("weekdays", "weekend", "months", "next", "next_week", "to", "at_or_to")
 _CLOCK_WORDS = ("at", "before_hour", "past_hour", "part", "am", "pm")
 _DAYS_AHEAD = {"today": 0, "tomorrow": 1, "tomorrow_part": 1, "after_tomorrow": 2, "tonight": 0}
@@ -46,7 +46,7 @@ class ExpressionParser:
 
     def _take(self, word: Word) -> None:
         self._at += 1
-        if word.kind in _REPEATING:
+        if word.kind in REPEATING:
             self._take_repeating(word)
         elif word.kind in _DAYS_AHEAD:
             self._take_day(word.kind)

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.rules import DAYS, EVERY, is_cron, local_time, next_time
+from handlers.schedules.rules import DAYS, EVERY, LAST_DAY, is_cron, local_time, next_time
 from handlers.schedules.time_words import PARTS
 from routing.errors import Refused
 
 DEFAULT_TIME = time(9)
 """The time of a day without one."""
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+LONGEST_MONTH = 31
 SMALL_HOURS = 4
 """Before this hour, "tonight" means the next day."""
 _LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, "night": 6}
@@ -208,7 +209,8 @@ class ParsedExpression:
         if day is not None or unit == "month":
             if self.days:
                 raise NotATimeError
-            return f"{day or self.here.day} * *"
+            day = day or self.here.day
+            return f"{LAST_DAY if day == LONGEST_MONTH else day} * *"
         if unit == "year":
             return f"{self.here.day} {self.here.month} *"
         if self.days:

@@ -15,6 +15,8 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 EVERY, DAYS = "@every ", "@days "
+LAST_DAY = "L"
+"""The last day of a month, in a cron expression."""
 FIELDS = 5
 _INTERVAL = re.compile(r"@every [1-9]\d{0,8}|@days [1-9]\d{0,3} (?:[01]\d|2[0-3]):[0-5]\d", re.ASCII)
 

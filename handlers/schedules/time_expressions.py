@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.expression_parser import NUMERIC, ExpressionParser
+from handlers.schedules.expression_parser import NUMERIC, REPEATING, ExpressionParser
 from handlers.schedules.parsed_expression import DEFAULT_TIME, NotATimeError, When
 from handlers.schedules.rules import is_cron, is_rule, local_time, next_time
-from handlers.schedules.time_words import UNSPACED, Word, languages, leading, lower, scan
+from handlers.schedules.time_words import UNITS, UNSPACED, Word, languages, leading, lower, scan
 from routing.errors import Reason, Refused
 
 MAX_CHARACTERS = 200
@@ -72,6 +73,8 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
         end, timed = _prefix(folded[:SPLIT_CHARACTERS], now, zone, code)
         if end == len(text):
             return None
+        if end and (whole := _whole_prefix(folded[:SPLIT_CHARACTERS], end, code)) > end:
+            return text[:whole], _without_lead(text[whole:], code)  # `understand` refuses it
         start = None if timed else _suffix(folded, end, now, zone, code)
         if start is not None and end:  # "Monday meeting at 9"
             when = f"{text[:end]} {text[start:]}"
@@ -103,6 +106,25 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
             return words[-1].end, any(each.kind in _EXACT for each in words)
         words.pop()
     return 0, False
+
+
+def _whole_prefix(folded: str, end: int, language: str) -> int:
+    """Where the words of time end that belong to the time before `end`, but that are not understood with it: `every day
+    at 8 and 20`, `every weekday except Friday`. Without such words, `end`."""
+    words = scan(folded, language)
+    before = [word for word in words if word.end <= end]
+    behind = [word for word in words if word.end > end]
+    repeats = any(word.kind in REPEATING for word in before)
+    kinds = [word.kind for word in behind if word.kind not in ("fill", "at")]
+    another = [
+        word for word in behind if word.kind in ("clock", "point") or (word.kind == "number" and word.text.isdigit())
+    ]
+    listed = kinds[:1] == ["and"] and bool(another) and kinds[1] == another[0].kind
+    left_out = repeats and any(
+        kind == "unsupported" or (kind == "past" and following in (*UNITS, "weekdays"))
+        for kind, following in pairwise([*kinds, ""])
+    )
+    return behind[-1].end if (listed or left_out) and _whole_word(folded, behind[-1].end, language) else end
 
 
 def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
@@ -142,7 +164,7 @@ def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) 
         words = scan(folded, language, start) if start else []
         if not words or words[-1].end != len(folded):
             continue
-        if any(each.kind == "past" for each in words):
+        if any(each.kind in ("past", "unsupported") for each in words):
             return None
         if words[0].kind != "and" and _is_time(words, now, zone):
             return start

@@ -6,6 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from handlers.languages import Say
+from handlers.schedules.rules import LAST_DAY
 from routing.types.schedules import Schedule
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -59,6 +60,8 @@ def _cron(say: Say, rule: str) -> str:
         return say("every {days} at {time}", days=days, time=time)
     if weekday == "*" and day.isdigit():
         return say("every month on day {day} at {time}", day=day, time=time)
+    if (day, weekday) == (LAST_DAY, "*"):
+        return say("every month on the last day at {time}", time=time)
     return f"cron `{rule}`"
 
 
