@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import insert
@@ -112,6 +114,27 @@ async def test_each_of_thousands_once(stores: Stores, clock: ManualClock, count:
     assert len(arrivals.texts) == count
     assert set(arrivals.texts.values()) == {1}
     assert await stores.schedules.next_at((HERE,)) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "wanted"),
+    [
+        ("2026-03-28T02:30", ["28 02:30+0100", "29 03:00+0200", "30 02:30+0200"]),
+        ("2026-10-24T02:30", ["24 02:30+0200", "25 02:30+0200", "26 02:30+0100"]),
+    ],
+    ids=["forward", "back"],
+)
+async def test_a_reminder_comes_once_a_day_across_a_change_of_the_clocks(
+    stores: Stores, clock: ManualClock, start: str, wanted: list[str]
+) -> None:
+    arrivals, berlin, sent = Arrivals(), ZoneInfo("Europe/Berlin"), list[str]()
+    clock.now = datetime.fromisoformat(start).replace(tzinfo=berlin).timestamp()
+    await fill(stores, clock.now, "30 2 * * *", count=1)
+    for _ in range(2 * 60):
+        await scheduler(stores, clock, arrivals, Prompts()).start_due()
+        sent += [f"{datetime.fromtimestamp(clock.now, berlin):%d %H:%M%z}"] * (arrivals.texts.total() - len(sent))
+        clock.now += 1800
+    assert sent == wanted
 
 
 async def test_tasks_that_repeat_skip_what_was_missed(stores: Stores, clock: ManualClock) -> None:
