@@ -610,3 +610,82 @@ def test_an_exact_time_that_has_passed_is_refused() -> None:
 def test_a_time_with_a_wrong_rule_is_refused(rule: str) -> None:
     with pytest.raises(Refused):
         understand(f"2026-11-24T09:00:00+01:00, then {rule}", NOW, BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "rest"),
+    [
+        ("en", "every day at 8 and 20 take the pill", "take the pill"),
+        ("en", "at 8 and at 20:00 take the pill", "take the pill"),
+        ("en", "every month on the last day pay the rent", "pay the rent"),
+        ("en", "every month on the last Friday pay the rent", "pay the rent"),
+        ("en", "every weekday except Friday at 8 stand-up", "stand-up"),
+        ("de", "jeden Tag um 8 und um 20 Uhr Tablette", "Tablette"),
+        ("de", "jeden Werktag außer Freitag um 8 Runde", "Runde"),
+        ("de", "jeden Monat am letzten Tag Miete", "Miete"),
+        ("fr", "tous les jours à 8h et à 20h médicament", "médicament"),
+        ("fr", "tous les jours sauf vendredi à 8h médicament", "médicament"),
+        ("es", "todos los días a las 8 y a las 20 pastilla", "pastilla"),
+        ("es", "todos los días excepto el viernes a las 8 basura", "basura"),
+        ("ru", "каждый день в 8 и в 20 таблетка", "таблетка"),
+        ("ru", "каждый день кроме пятницы в 8 мусор", "мусор"),
+        ("it", "ogni giorno alle 8 e alle 20 pillola", "pillola"),
+        ("it", "ogni giorno tranne venerdì alle 8 spazzatura", "spazzatura"),
+        ("pt", "todos os dias às 8 e às 20 pílula", "pílula"),
+        ("pt", "todos os dias exceto sexta às 8 lixo", "lixo"),
+        ("nl", "elke dag om 8 en om 20 uur pil", "pil"),
+        ("nl", "elke dag behalve vrijdag om 8 vuilnis", "vuilnis"),
+        ("pl", "codziennie o 8 i o 20 tabletka", "tabletka"),
+        ("pl", "codziennie oprócz piątku o 8 śmieci", "śmieci"),
+        ("tr", "her gün 8'de ve 20'de ilaç", "ilaç"),
+        ("tr", "her gün cuma hariç saat 8'de çöp", "çöp"),
+        ("ja", "毎日8時と20時に薬", "薬"),
+        ("ja", "毎日金曜日以外8時にゴミ", "ゴミ"),
+        ("ko", "매일 8시와 20시에 약", "약"),
+        ("ko", "매일 금요일 제외 8시 쓰레기", "쓰레기"),
+        ("zh", "每天8点和20点吃药", "吃药"),
+        ("zh", "每天除了周五8点倒垃圾", "倒垃圾"),
+        ("ar", "كل يوم الساعة 8 و 20 دواء", "دواء"),
+        ("ar", "كل يوم ما عدا الجمعة الساعة 8 القمامة", "القمامة"),
+    ],
+)
+def test_half_of_a_time_is_no_time(language: str, text: str, rest: str) -> None:
+    """What is not understood of a time must not go into the text."""
+    found = split(text, NOW, BERLIN, language)
+    assert found is not None
+    assert found[1] == rest
+    with pytest.raises(Refused, match="I don't understand the time"):
+        understand(found[0], NOW, BERLIN, language)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stand-up every weekday except Friday at 8",
+        "stand-up every weekday at 8 except Friday",
+        "take the pill every day at 8 and 20",
+        "pay the rent every month on the last day",
+    ],
+)
+def test_half_of_a_time_at_the_end_is_no_time(text: str) -> None:
+    assert split(text, NOW, BERLIN, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("tomorrow at 9 and a half of the cake", "and a half of the cake"),
+        ("tomorrow 2 tickets", "2 tickets"),
+        ("every day at 8 the last chance", "the last chance"),
+        ("tomorrow last day to pay", "last day to pay"),
+    ],
+)
+def test_words_behind_a_time_are_text(text: str, rest: str) -> None:
+    found = split(text, NOW, BERLIN, "en")
+    assert found is not None
+    assert found[1] == rest
+
+
+def test_every_month_on_the_31st_is_the_last_day_of_shorter_months() -> None:
+    assert shown("every month on the 31st", "en") == "11-30 09:00 0 9 L * *"
+    assert shown("every month on the 31st", "en", NOW + 8 * 24 * 3600) == "12-31 09:00 0 9 L * *"
