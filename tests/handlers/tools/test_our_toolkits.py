@@ -91,7 +91,7 @@ def test_only_these_tools_return_no_text_by_others(tmp_path: Path) -> None:
     assert trusted == {
         *("get_datetime", "calculate", "set_tier", "use_skill", "discover_tools", "help", "show_config", "health"),
         *("remember", "recall", "forget"),
-        *("write_file", "send_file", "send_email", "create_reminder", "create_task", "get_weather", "make_image"),
+        *("write_file", "send_file", "send_email", "create_reminder", "create_task", "make_image"),
         *("find_free_time", "create_event", "delete_event", "create_contact", "delete_contact"),
         *("host_open_url", "host_open_app", "host_screenshot", "host_notify", "vm_to_host", "host_to_vm"),
     }
