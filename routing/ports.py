@@ -10,8 +10,10 @@ from typing import Any, Literal, Protocol
 from routing.errors import Reason
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import Period, PersonLimits, Price
+from routing.types.decisions import TierSource
 from routing.types.directory import ListedPerson, PeopleFilter, PeoplePage
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
+from routing.types.learning import Example, Signal
 from routing.types.llm import (
     ChatMessage,
     GeneratedImage,
@@ -112,6 +114,10 @@ class OwnerFiles(Protocol):
         """The skills of the workspace."""
 
 
+RECENT_MESSAGES = 1_000
+"""How many of a person's newest messages `HistoryStore.of_turns` searches."""
+
+
 class HistoryStore(Protocol):
     """Conversations, their messages and settings."""
 
@@ -126,6 +132,13 @@ class HistoryStore(Protocol):
 
     async def last_question(self, conversation_id: int) -> StoredMessage | None:
         """The newest message of a person."""
+
+    async def of_turns(self, person_id: int, turn_ids: Collection[str]) -> tuple[StoredMessage, ...]:
+        """The questions and answers of these turns of the person, oldest first, without results of tools. Only their
+        newest RECENT_MESSAGES messages are searched."""
+
+    async def tier_of(self, turn_id: str, person_id: int) -> tuple[Tier, TierSource] | None:
+        """The tier of the person's turn and the rule that chose it; None if there is no such turn."""
 
     async def tiers(self, conversation_id: int, limit: int, before: int | None = None) -> tuple[Tier, ...]:
         """The tiers of the newest questions (older than message id `before`), newest last."""
@@ -438,6 +451,23 @@ class FactStore(Protocol):
         """Delete those of the facts that are the person's; returns them."""
 
 
+class ExampleStore(Protocol):
+    """Examples of each person's use of tools and tiers: at most MAX_EXAMPLES per person, MAX_ALL_EXAMPLES in all."""
+
+    async def of(self, person_id: int) -> tuple[Example, ...]:
+        """The person's examples, oldest first. The same tuple until they change."""
+
+    async def add(self, person_id: int, examples: Sequence[Example]) -> None:
+        """Store examples with the present time. An example replaces the one of the same turn and lesson; the oldest
+        ones above the limits are deleted. Does nothing if the person was forgotten."""
+
+    async def remove(self, person_id: int, turn_id: str, signals: Collection[Signal]) -> None:
+        """Delete the examples of a turn with these signals."""
+
+    async def clear(self, person_id: int | None = None) -> int:
+        """Delete all examples of a person, or of everyone; returns how many."""
+
+
 class PeopleStore(Protocol):
     """Known people and their roles, pairing requests, and the audit log."""
 
@@ -649,6 +679,10 @@ class ChatStore(Protocol):
 
     async def streaming(self, chat: ChatKey) -> bool: ...
     async def set_streaming(self, chat: ChatKey, on: bool) -> None: ...
+    async def learning(self, chat: ChatKey) -> bool | None:
+        """Whether tools and tiers are learned from messages in this chat; None if that was not set."""
+
+    async def set_learning(self, chat: ChatKey, on: bool) -> None: ...
     async def allowed(self, chat: ChatKey) -> bool: ...
     async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None: ...
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, exists, func, insert, select, update
 
 from routing.bounded import Bounded
-from routing.ports import Clock
+from routing.ports import RECENT_MESSAGES, Clock
+from routing.types.decisions import TierSource
 from routing.types.history import Conversation, StoredMessage, Summary
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
@@ -95,6 +96,19 @@ class SqlHistory:
         where = {"conversation": conversation_id}
         row = await self._database.read(lambda c: c.execute(_LAST_QUESTION, where).one_or_none())
         return None if row is None else message(row)
+
+    async def of_turns(self, person_id: int, turn_ids: Collection[str]) -> tuple[StoredMessage, ...]:
+        newest = select(messages.c.id).where(messages.c.person_id == person_id)
+        newest = newest.order_by(messages.c.id.desc()).limit(RECENT_MESSAGES)
+        wanted = (messages.c.id.in_(newest), messages.c.turn_id.in_(turn_ids), messages.c.role != "tool")
+        query = select(messages).where(*wanted).order_by(messages.c.id)
+        return await self._database.read(lambda c: tuple(message(row) for row in c.execute(query)))
+
+    async def tier_of(self, turn_id: str, person_id: int) -> tuple[Tier, TierSource] | None:
+        mine = (turns.c.turn_id == turn_id, turns.c.person_id == person_id)
+        query = select(turns.c.tier, turns.c.source).where(*mine).limit(1)
+        row = await self._database.read(lambda c: c.execute(query).one_or_none())
+        return None if row is None else (row.tier, row.source)
 
     async def tiers(self, conversation_id: int, limit: int, before: int | None = None) -> tuple[Tier, ...]:
         where = {"conversation": conversation_id, "newest": before or NEWEST, "most": limit}

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, exists, select
 
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
-from storage.schema import conversations, messages, summaries, turn_hours, turns, usage, usage_hours
+from storage.schema import conversations, examples, messages, summaries, turn_hours, turns, usage, usage_hours
 from storage.usage.hours import HOUR
 
 BATCH = 500
@@ -22,7 +22,7 @@ _EMPTY = ~exists().where(messages.c.conversation_id == conversations.c.id)
 
 
 class SqlRetention:
-    """Deletes old messages, summaries, turns and usage."""
+    """Deletes old messages, summaries, turns, examples and usage."""
 
     def __init__(self, database: Database, conversations: ConversationCache | None = None) -> None:
         """`conversations` is the cache of messages; it is cleared after each batch."""
@@ -30,14 +30,14 @@ class SqlRetention:
         self._conversations = conversations
 
     async def prune(self, before: float, now: float) -> int:
-        """Delete messages, summaries and turns older than `before`, and usage that no budget counts any more. Both
-        times are Unix seconds. Returns the number of deleted rows."""
+        """Delete messages, summaries, turns and examples older than `before`, and usage that no budget counts any more.
+        Both times are Unix seconds. Returns the number of deleted rows."""
         hour = int(min(before, now - BUDGET_SECONDS) // HOUR)
         spent = float(hour * HOUR)
         # A summary names the last message it covers, and ids start again once all messages are deleted.
         recent = exists().where(messages.c.conversation_id == summaries.c.conversation_id, messages.c.at >= before)
         deleted = await self._oldest(summaries, (summaries.c.at < before) | ~recent, all_of_them=True)
-        for table in (messages, turns):
+        for table in (messages, turns, examples):
             deleted += await self._oldest(table, table.c.at < before)
         deleted += await self._oldest(usage, usage.c.at < spent)
         for sums in (usage_hours, turn_hours):

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0029"
+REVISION = "0030"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -98,6 +98,7 @@ chats = Table(
     Column("chat_id", String(64), primary_key=True),
     Column("streaming", Boolean, nullable=False, default=True),
     Column("allowed", Boolean, nullable=False, default=False),
+    Column("learning", Boolean),
 )
 
 conversations = Table(
@@ -419,6 +420,21 @@ facts = Table(
     Column("sources", Text, nullable=False),
     Column("pinned", Boolean, nullable=False),
     Index("ix_facts_person_id", "person_id"),
+    sqlite_autoincrement=True,
+)
+
+examples = Table(
+    "examples",
+    metadata,
+    _id(),
+    _person(),
+    Column("signal", String(16), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("turn_id", String(16), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("encoder", String(200), nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Index("ix_examples_person_id", "person_id"),
     sqlite_autoincrement=True,
 )
 

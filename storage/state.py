@@ -65,13 +65,19 @@ class SqlChats:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._cache = Bounded[tuple[str, str], tuple[bool, bool]](_CACHE_SIZE)
+        self._cache = Bounded[tuple[str, str], tuple[bool, bool, bool | None]](_CACHE_SIZE)
 
     async def streaming(self, chat: ChatKey) -> bool:
         return (await self._load(chat))[0]
 
     async def allowed(self, chat: ChatKey) -> bool:
         return (await self._load(chat))[1]
+
+    async def learning(self, chat: ChatKey) -> bool | None:
+        return (await self._load(chat))[2]
+
+    async def set_learning(self, chat: ChatKey, on: bool) -> None:
+        await self._change(lambda c: _set(c, chat, learning=on))
 
     async def set_streaming(self, chat: ChatKey, on: bool) -> None:
         await self._change(lambda c: _set(c, chat, streaming=on))
@@ -114,14 +120,14 @@ class SqlChats:
         finally:
             self.clear()
 
-    async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
+    async def _load(self, chat: ChatKey) -> tuple[bool, bool, bool | None]:
         known = self._cache
         key = (chat.platform, chat.chat_id)
         if key not in known:
             here = (chats.c.platform == key[0]) & (chats.c.chat_id == key[1])
-            query = select(chats.c.streaming, chats.c.allowed).where(here)
+            query = select(chats.c.streaming, chats.c.allowed, chats.c.learning).where(here)
             row = await self._database.read(lambda c: c.execute(query).one_or_none())
-            known[key] = (True, False) if row is None else (row.streaming, row.allowed)
+            known[key] = (True, False, None) if row is None else (row.streaming, row.allowed, row.learning)
         return known[key]
 
 

@@ -11,6 +11,7 @@ from routing.types.messages import ChatKey
 from storage.confirmations import SqlActions, SqlAllowances
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.examples import SqlExamples
 from storage.facts import SqlFacts
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -39,6 +40,7 @@ class Stores:
     database: Database
     preferences: SqlPreferences
     facts: SqlFacts
+    examples: SqlExamples
     people: SqlPeople
     directory: SqlDirectory
     links: SqlLinks
@@ -78,16 +80,20 @@ def open_stores(
     preferences = SqlPreferences(database)
     accounts = SqlServiceAccounts(database, clock)
     facts = SqlFacts(database, clock)
+    examples = SqlExamples(database, clock)
     people = SqlPeople(database, preferences, clock, steady, conversations, accounts, facts)
     history = SqlHistory(database, clock, conversations)
     chats = SqlChats(database, clock)
     people.also_clear, people.outgoing = (history.clear, chats.clear), files
-    for clear in (preferences.clear, facts.clear, people.clear, history.clear, chats.clear, accounts.clear):
+    people.also_cache(examples)
+    caches = (preferences.clear, facts.clear, people.clear, history.clear, chats.clear, accounts.clear)
+    for clear in (*caches, examples.forget_cached):
         database.on_outside_change(clear)
     return Stores(
         database=database,
         preferences=preferences,
         facts=facts,
+        examples=examples,
         people=people,
         directory=SqlDirectory(database),
         links=SqlLinks(database, people, clock, steady),

@@ -13,10 +13,11 @@ from routing.types.messages import UserKey
 from routing.types.people import Person
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.examples import SqlExamples
 from storage.facts import SqlFacts
 from storage.people.preferences import SqlPreferences, StoredPreferences, read_preferences
 from storage.people.service_accounts import SqlServiceAccounts
-from storage.schema import facts, identities, people, service_accounts
+from storage.schema import examples, facts, identities, people, service_accounts
 
 _FIND = (
     select(
@@ -25,6 +26,7 @@ _FIND = (
         identities.c.username,
         exists().where(facts.c.person_id == people.c.id).label("remembered"),
         exists().where(service_accounts.c.person_id == people.c.id).label("connected"),
+        exists().where(examples.c.person_id == people.c.id).label("taught"),
     )
     .join(identities, identities.c.person_id == people.c.id)
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
@@ -38,12 +40,13 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class KnownAccount:
     """`person.language` is the language of the account's app, not the one that the person chose. `remembered`: there
-    were facts about the person when it was read, `connected`: they had connected accounts."""
+    were facts about the person when it was read, `connected`: they had connected accounts, `taught`: examples."""
 
     person: Person
     username: str
     remembered: bool
     connected: bool
+    taught: bool
 
 
 class AccountCache:
@@ -70,6 +73,8 @@ class AccountCache:
         """Replaced by each change; results of reads that began before it are not cached."""
         self._changes = 0
         """Counts changes of roles and links."""
+        self.examples: SqlExamples | None = None
+        """Need not be read for a person who has none."""
 
     async def get(self, user: UserKey) -> KnownAccount | None:
         """The account; None if it is unknown."""
@@ -136,6 +141,8 @@ class AccountCache:
             self._conversations.clear()
         if self._accounts is not None:
             self._accounts.clear()
+        if self.examples is not None:
+            self.examples.forget_cached()
 
     def clear(self) -> None:
         """Clear the cached accounts."""
@@ -143,19 +150,21 @@ class AccountCache:
         self._drop_all()
 
     @property
-    def _counts(self) -> tuple[int, int, int]:
-        """The changes of preferences, facts and connected accounts, for `_keep`."""
-        facts, accounts = self._facts, self._accounts
-        return self._preferences.changes, facts.changes if facts else 0, accounts.changes if accounts else 0
+    def _counts(self) -> tuple[int, ...]:
+        """The changes of preferences, facts, connected accounts and examples, for `_keep`."""
+        others = (self._facts, self._accounts, self.examples)
+        return (self._preferences.changes, *(each.changes if each else 0 for each in others))
 
-    def _keep(self, account: KnownAccount, own: StoredPreferences, before: tuple[int, int, int]) -> None:
+    def _keep(self, account: KnownAccount, own: StoredPreferences, before: tuple[int, ...]) -> None:
         """Cache what was read with an account. `before` are the counts before the read."""
-        changes, fact_changes, account_changes = before
+        changes, fact_changes, account_changes, example_changes = before
         self._preferences.keep(account.person.id, own, changes)
         if self._facts is not None and not account.remembered:
             self._facts.keep(account.person.id, (), fact_changes)
         if self._accounts is not None and not account.connected:
             self._accounts.keep(account.person.id, (), account_changes)
+        if self.examples is not None and not account.taught:
+            self.examples.keep(account.person.id, (), example_changes)
 
     def _drop(self, person_id: int) -> None:
         """Drop the cached accounts of a person, and the unknown ones, any of which may be theirs now."""
@@ -175,7 +184,9 @@ def find_account(connection: Connection, user: UserKey) -> KnownAccount | None:
     return (
         None
         if row is None
-        else KnownAccount(Person(row.id, row.role, row.name, row.language), row.username, row.remembered, row.connected)
+        else KnownAccount(
+            Person(row.id, row.role, row.name, row.language), row.username, row.remembered, row.connected, row.taught
+        )
     )
 
 

@@ -15,6 +15,7 @@ from storage.audit import read_audit_detail, write_audit
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
 from storage.facts import SqlFacts
+from storage.examples import SqlExamples
 from storage.outgoing_files import OutgoingFileStore
 from storage.people.account_cache import AccountCache, find_account
 from storage.people.forgetting import accounts_of, forget_person
@@ -56,6 +57,10 @@ class SqlPeople:
         """Clear other caches after a person was forgotten."""
         self.outgoing: OutgoingFileStore | None = None
         """Where the files of forgotten people are deleted."""
+
+    def also_cache(self, examples: SqlExamples) -> None:
+        """Examples need not be read for a person who has none."""
+        self._cache.examples = examples
 
     async def find(self, user: UserKey) -> Person | None:
         account = await self._cache.get(user)

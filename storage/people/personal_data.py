@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from storage.schema import (
     allowances,
     budgets,
     conversations,
+    examples,
     facts,
     identities,
     messages,
@@ -37,6 +39,7 @@ EXPORTED: Mapping[str, Table] = {
     "models": overrides,
     "limits": budgets,
     "memory": facts,
+    "learned": examples,
     "reminders": schedules,
     "connected-accounts": service_accounts,
     "allowed-tools": allowances,
@@ -97,7 +100,9 @@ def _rows(connection: Connection, person_id: int, table: Table, after: int) -> t
 
 
 def _readable(column: Column[Any], value: Any) -> tuple[str, Any]:
-    """A column as people read it: times in UTC, money in dollars."""
+    """A column as people read it: times in UTC, money in dollars, bytes in base64."""
+    if isinstance(value, bytes):
+        return column.name, b64encode(value).decode()
     if value is not None and column.name.endswith("_nano"):
         return f"{column.name.removesuffix('_nano')}_usd", f"{dollars(value):f}"
     if value and isinstance(column.type, Float) and (column.name == "at" or column.name.endswith("_at")):

@@ -12,7 +12,7 @@ from routing.policy.auto.decision import AutoDecision, Signal, decide
 from routing.policy.auto.phrases import Hits, Idea, Phrases
 from routing.policy.auto.preprocessing import PreparedMessage, preprocess
 from routing.policy.auto.scoring import MIN_SCORE, Scores, count, score
-from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
+from routing.types.tiers import DEFAULT_TIER, NEXT_TIER, TIERS, Tier
 
 MAX_FOLLOW_UP_WORDS, MAX_CERTAIN_FOLLOW_UP_WORDS = 12, 2
 """Length in words: a message that may be a follow-up; one that almost certainly is."""
@@ -32,7 +32,6 @@ MIN_SCORE_ABOUT_TEXT = 3.0
 RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.25, 0.15
 """Minimum probability of the conversation's topic in a short message that only hints at it."""
 _MATHEMATICAL_IDEAS: tuple[Idea, ...] = ("prove", "show")
-_NEXT_TIER: Mapping[Tier, Tier] = {"balanced": "smart", "smart": "deep", "coding": "deep", "deep": "deep"}
 _PREDICTION_SIGNALS: Mapping[Tier, tuple[Signal, ...]] = {
     "balanced": (),
     "smart": ("sounds hard",),
@@ -107,7 +106,7 @@ def _choose(scored: ScoredMessage, previous: tuple[Tier, ...], had_code: bool, p
         tier, signals = _choose_in_context(tier, signals, hits, previous, had_code)
     if scores.intent:
         base = previous[-1] if previous and not signals and message.units <= MAX_FOLLOW_UP_WORDS else tier
-        return _NEXT_TIER[base], ("intent", *signals)
+        return NEXT_TIER[base], ("intent", *signals)
     return tier, signals
 
 
