@@ -10,6 +10,7 @@ from datetime import datetime
 from routing.bounded import Bounded
 from routing.budget.guard import BudgetGuard
 from routing.config.skills import catalogue
+from routing.learning.learning import Learning
 from routing.llm.attempt import ModelCaller
 from routing.memory.recall import Memory
 from routing.policy import tiers
@@ -35,8 +36,10 @@ from routing.turn.summariser import Summariser
 from routing.turn.system_prompt import Instructions
 from routing.turn.tool_executor import ToolExecutor
 from routing.types.deadline import Deadline
+from routing.types.learning import Learned
 from routing.types.llm import ChatMessage
 from routing.types.memory import NOTHING_REMEMBERED, Fact, Recollection
+from routing.types.messages import ChatKey
 from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.stop import Stop
 from routing.types.tiers import TIERS, Tier
@@ -68,7 +71,7 @@ class Compacted:
 @dataclass(frozen=True, slots=True)
 class TurnSources:
     """What a turn reads. `picture` fetches an attachment; None if it is gone. `memory` searches the facts about a
-    person."""
+    person, `learning` their examples."""
 
     preferences: PreferenceStore
     history: HistoryStore
@@ -76,6 +79,7 @@ class TurnSources:
     picture: FetchPicture
     accounts: ServiceAccountStore
     memory: Memory
+    learning: Learning
 
 
 class Router:
@@ -119,9 +123,10 @@ class Router:
         deadline = Deadline(self._steady, bounds.seconds)
         summariser = Summariser(self._caller, models, preferences, live, stop, deadline, cost)
         context = await self._context(question, models, summariser)
+        learned = await self._sources.learning.about(question)
         auto = None
         if tiers.is_auto(preferences, models.config.default_tier):
-            auto = await auto_tier.choose(models, self._sources.history, question, preferences, context)
+            auto = await auto_tier.choose(models, self._sources.history, question, preferences, context, learned)
         turn = TurnInput(
             question=question,
             preferences=preferences,
@@ -134,10 +139,10 @@ class Router:
             auto=auto,
             memory=await self._remembered(question, settings, context),
         )
-        tools = await self._select_tools(question, settings, context, models)
+        tools = await self._select_tools(question, settings, context, models, learned)
         executor = ToolExecutor(tools, bounds.tool_calls, models.config.most_result_chars)
         state = TurnState(bounds, deadline, cost, executor, context, tools, self._plans, messages=list(begun))
-        outcome = await self._loop.run(turn, state, live, stop)
+        outcome = replace(await self._loop.run(turn, state, live, stop), missed=tuple(tools.missed))
         if not tools.connect or outcome.completion is None:
             return outcome
         since = self._clock() - HINT_SECONDS
@@ -193,11 +198,15 @@ class Router:
         summary = await self._sources.history.summary(question.conversation_id) if messages else None
         return Compacted(messages, summary.reason if summary else "", tuple(cost.calls))
 
-    async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
-        """The tools that this message would offer to the model."""
-        question = Question(person, conversation_id, text)
+    async def tools(
+        self, person: Person, conversation_id: int, text: str, private: bool = True, chat: ChatKey | None = None
+    ) -> TurnTools:
+        """The tools that this message would offer to the model, in a chat."""
+        question = Question(person, conversation_id, text, private=private, chat=chat)
+        learned = await self._sources.learning.about(question)
         settings = await self._sources.preferences.settings(person.id)
-        return await self._select_tools(question, settings, await self._context(question, self.models), self.models)
+        context = await self._context(question, self.models)
+        return await self._select_tools(question, settings, context, self.models, learned)
 
     async def outside_sources(self, person: Person, conversation_id: int, tools: Tools) -> tuple[str, ...]:
         """Where the models may have read text by others in this conversation."""
@@ -216,10 +225,10 @@ class Router:
         return await self._sources.memory.for_prompt(question.person.id, question.text, earlier)
 
     async def _select_tools(
-        self, question: Question, settings: PersonSettings, context: Context, models: Models
+        self, question: Question, settings: PersonSettings, context: Context, models: Models, learned: Learned
     ) -> TurnTools:
         earlier = context.questions(EARLIER_QUESTIONS)
-        return await self._tools.for_turn(question, settings.off, earlier, context.called(), models)
+        return await self._tools.for_turn(question, settings.off, earlier, context.called(), models, learned)
 
     async def _context(self, question: Question, models: Models, summariser: Summariser | None = None) -> Context:
         context = Context(self._sources.history, self._sources.picture, question, models.config, summariser)

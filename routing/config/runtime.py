@@ -19,6 +19,7 @@ from routing.config.sections import (
     ConcurrencyLimits,
     CouncilConfig,
     CriticConfig,
+    LearningConfig,
     TurnBounds,
     read_budget,
 )
@@ -59,6 +60,7 @@ _KNOWN: dict[str, set[str]] = {
     "budget": set(BUDGET_KEYS),
     "critic": set(keys_of(CriticConfig)),
     "council": set(keys_of(CouncilConfig)),
+    "learning": set(keys_of(LearningConfig)),
 }
 
 
@@ -80,6 +82,7 @@ class RouterConfig:
     budget: BudgetLimits
     critic: CriticConfig
     council: CouncilConfig
+    learning: LearningConfig
     sandbox: SandboxLimits
     compaction: Compaction
     most_result_chars: int
@@ -137,6 +140,7 @@ def read_config(
         budget=read_budget(root.section("budget")),
         critic=root.section("critic").fill(CriticConfig()),
         council=council.fill(CouncilConfig()),
+        learning=root.section("learning").fill(LearningConfig()),
         sandbox=read_limits(root.section("sandbox"), most_result_chars),
         compaction=root.section("compaction").fill(Compaction()),
         most_result_chars=most_result_chars,

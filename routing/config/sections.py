@@ -81,6 +81,15 @@ class CouncilConfig:
     tool_confirm_above: Annotated[Decimal, Setting("toolConfirmAboveUsd", _THRESHOLD)] = Decimal("0.10")
 
 
+@dataclass(frozen=True, slots=True)
+class LearningConfig:
+    """Whether tools and tiers are learned from use, and how many examples near a message take effect. Three, so that a
+    single mistake changes nothing."""
+
+    enabled: Annotated[bool, Setting("enabled", FLAG)] = True
+    examples: Annotated[int, Setting("examples", WHOLE)] = 3
+
+
 def read_budget(section: JsonObject) -> BudgetLimits:
     """Read `budget`: seven limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
     found = {where: section.value(key, _LIMIT, None) for key, where in CEILINGS.items()}

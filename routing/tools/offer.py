@@ -17,12 +17,14 @@ from routing.policy.models import Models
 from routing.ports import Toolbox, Tools
 from routing.text import split_identifier
 from routing.tools.discovered import MAX_FOUND, DiscoveredTools
+from routing.tools.learned import with_learned
 from routing.tools.presentation import DISCOVERY, UNLIKELY, Candidate, Shown, present
 from routing.tools.selector import SURE, Activated, ToolSelection, ToolSelector
 from routing.types.decisions import Size
+from routing.types.learning import NOTHING_LEARNED, Learned, Lesson
 from routing.types.llm import ToolCall
 from routing.types.toolkits import QUARTERS, ToolCard, Toolkit, weight
-from routing.types.tools import ToolScope, Traits
+from routing.types.tools import NeedsConfirmation, ToolScope, Traits
 from routing.types.turns import Question
 
 NEEDED = 0.8
@@ -69,10 +71,17 @@ class Toolset:
         self._selector = selector
 
     async def for_turn(
-        self, question: Question, off: Collection[str], earlier: Sequence[str], used: Collection[str], models: Models
+        self,
+        question: Question,
+        off: Collection[str],
+        earlier: Sequence[str],
+        used: Collection[str],
+        models: Models,
+        learned: Learned = NOTHING_LEARNED,
     ) -> TurnTools:
         """The tools for this question's own words. `off` are the toolkits that the person switched off, `earlier` their
-        last messages, newest first, and `used` the tools that were called for them."""
+        last messages, newest first, and `used` the tools that were called for them. `learned` is what their examples
+        say about the question."""
         offered = await self._toolbox.offered(question.person)
         toolkits = tuple(each for each in offered if each.name not in off)
         missing = await self._toolbox.missing(question.person)
@@ -84,6 +93,8 @@ class Toolset:
         connect = tuple(dict.fromkeys(missing[each.toolkit] for each in wanted if each.why in ("keyword", "embed")))
         there = {each.name for each in toolkits}
         selection = replace(selection, activated=tuple(each for each in selection.activated if each.toolkit in there))
+        if learned:
+            selection = with_learned(selection, learned, toolkits, await self._selector.most_shown(len(toolkits)))
         switched_off = [each for each in offered if each.name in off]
         return TurnTools(self._toolbox, self._selector, models, toolkits, selection, switched_off, connect)
 
@@ -114,9 +125,11 @@ class TurnTools:
         self._selection = selection
         self._off = {card.name: toolkit.name for toolkit in off for card in toolkit.tools}
         self._begun: dict[tuple[Size, int], Shown] = {}
+        self._searched: set[str] = set()
+        self._missed: dict[str, Lesson] = {}
         self._seen: dict[Size, frozenset[str]] = {}
         self._room: dict[Size, int] = {}
-        base = {card.name for toolkit in toolkits if toolkit.base for card in toolkit.tools}
+        self._base = base = {card.name for toolkit in toolkits if toolkit.base for card in toolkit.tools}
         relevance = selection.relevance
         self._discovered = DiscoveredTools(
             self._cards, lambda name: math.inf if name in base else relevance.get(name, 0.0)
@@ -125,6 +138,11 @@ class TurnTools:
     @property
     def selection(self) -> ToolSelection:
         return self._selection
+
+    @property
+    def missed(self) -> Sequence[Lesson]:
+        """The tools that ran, or wait for a confirmation, although no model was shown them before it asked for them."""
+        return tuple(self._missed.values())
 
     @property
     def needed(self) -> bool:
@@ -184,7 +202,18 @@ class TurnTools:
                 schema = json.dumps(self._cards[call.name].spec(scope.size).parameters, ensure_ascii=False)
                 schema = _line(schema, QUARTERS * self._room.get(scope.size, 0))
                 raise ToolFailed(f"{call.name} was not run yet: call it again as its schema says. Its schema: {schema}")
-        return await self._tools.run(call, replace(scope, discover=partial(self.discover, size=scope.size)))
+        try:
+            result = await self._tools.run(call, replace(scope, discover=partial(self.discover, size=scope.size)))
+        except NeedsConfirmation:
+            self._note_if_missed(call.name)
+            raise
+        self._note_if_missed(call.name)
+        return result
+
+    def _note_if_missed(self, name: str) -> None:
+        shown = any(spec.name == name and spec.description for begun in self._begun.values() for spec in begun.specs)
+        if name in self._cards and name not in self._base and not shown:
+            self._missed[name] = Lesson("found" if name in self._searched else "named", name)
 
     async def discover(self, query: str, size: Size = "XL") -> str:
         """Search the tools that models of this size don't see. What is found can be called for the rest of the turn."""
@@ -196,7 +225,7 @@ class TurnTools:
         if not found:
             log.info("[ToolRouter] discover_tools found nothing")
             return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= shown])
-        self._discovered.found(found, size, self._room.get(size, 0))
+        self._searched |= {card.name for card in self._discovered.found(found, size, self._room.get(size, 0))}
         log.info("[ToolRouter] discover_tools found %s", ", ".join(card.name for card in found))
         lines = "\n".join(
             f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARACTERS)}" for card in found

@@ -43,7 +43,7 @@ MAX_EARLIER = 2
 FADING = 2.0
 """Log-odds that a tool loses with each message that a follow-up goes back."""
 
-Why = Literal["keyword", "embed", "follow-up", "used"]
+Why = Literal["keyword", "embed", "follow-up", "used", "learned"]
 P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger("routing")
@@ -143,6 +143,10 @@ class ToolSelector:
             for name in called:
                 relevance[name] = max(relevance.get(name, 0.0), 0.0)
         return ToolSelection(tuple(found.values()), relevance, own.fallback_reason)
+
+    async def most_shown(self, toolkits: int) -> int:
+        """How many of these many toolkits the selection activates at most for a message without clauses."""
+        return await self._in_thread(_most_shown, toolkits)
 
     async def match(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
         """What a message alone is about, among the toolkits in `among`. Never fails, and takes at most MAX_SECONDS plus
@@ -258,6 +262,12 @@ class ToolSelector:
                 return {}, error.reason
         kind = type(boundary.error).__name__
         return {}, Reason("the message could not be embedded ({error}, see the log)", error=kind)
+
+
+def _most_shown(toolkits: int) -> int:
+    from routing.tools.selection.fusion import POLICY
+
+    return POLICY.most_shown(toolkits)
 
 
 def by_keyword(toolkits: Sequence[Toolkit], message: str) -> tuple[Activated, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from routing.types.decisions import TierSource
+from routing.types.learning import Lesson
 from routing.types.llm import ChatMessage, Speaker, ToolCall
 from routing.types.messages import Attachment, ChatKey
 from routing.types.tiers import Tier
@@ -94,7 +95,8 @@ class TurnFacts:
 class TurnRecord:
     """Everything to store at the end of a turn: the question, the messages after it (none if no model answered), the
     model calls and the facts. `source` is the platform's id of the question, `own_words` its text without documents
-    (empty: it had none). A retry supersedes the messages from id `replaces_from` on."""
+    (empty: it had none). A retry supersedes the messages from id `replaces_from` on. `missed` are the tools that were
+    called although they had not been shown."""
 
     turn_id: str
     conversation_id: int
@@ -107,3 +109,4 @@ class TurnRecord:
     replaces_from: int | None = None
     facts: TurnFacts | None = None
     own_words: str = ""
+    missed: tuple[Lesson, ...] = ()

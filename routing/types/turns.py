@@ -8,8 +8,9 @@ from typing import Literal
 from routing.errors import ModelError
 from routing.types.budgets import Reached
 from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.learning import Lesson
 from routing.types.llm import ChatMessage, Completion
-from routing.types.messages import Attachment
+from routing.types.messages import Attachment, ChatKey
 from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.tiers import Tier
 from routing.types.tools import Attach, PendingAction
@@ -62,7 +63,8 @@ class Question:
     again, `escalates` whether that is for a higher tier. `fixed` are the settings to answer with (None: the current
     ones). `language` is the code of the language of the bot's own sentences. `attach` adds a file to the reply.
     `private`: nobody else reads the conversation; `scheduled`: the question was written earlier, for this time.
-    `own_words` is the text without the documents in it, or else their names (empty: the text itself)."""
+    `own_words` is the text without the documents in it, or else their names (empty: the text itself). `chat` is where
+    it was asked, if that is known."""
 
     person: Person
     conversation_id: int
@@ -79,6 +81,7 @@ class Question:
     private: bool = True
     scheduled: bool = False
     own_words: str = ""
+    chat: ChatKey | None = None
 
 
 Why = Literal[
@@ -126,7 +129,8 @@ class Outcome:
     Exactly one of `completion` and `error` is set. With `most_chars`, longer messages were cut after an overflow.
     `failed` are the models tried before; `first_token` and `seconds` are times since the start. `over` is a spending
     limit that was reached or exceeded. `waiting` is a tool call that needs a confirmation and ended the turn. `connect`
-    are kinds of account that the question would have needed, and that the person should be told to connect."""
+    are kinds of account that the question would have needed, and that the person should be told to connect. `missed`
+    are the tools that were called although they had not been shown."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -143,3 +147,4 @@ class Outcome:
     over: Reached | None = None
     waiting: PendingAction | None = None
     connect: tuple[str, ...] = ()
+    missed: tuple[Lesson, ...] = ()

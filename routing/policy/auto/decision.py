@@ -35,6 +35,8 @@ Signal = Literal[
     "sounds hard",
     "sounds technical",
     "sounds very hard",
+    "corrected",
+    "disliked",
 ]
 
 EVIDENCE: Mapping[Signal, str] = {
@@ -64,6 +66,8 @@ EVIDENCE: Mapping[Signal, str] = {
     "sounds hard": "sounds like a hard question",
     "sounds technical": "sounds like programming",
     "sounds very hard": "sounds like a proof or research",
+    "corrected": "you chose it for similar messages",
+    "disliked": "you disliked answers to similar messages",
 }
 MAX_SHOWN_SIGNALS = 3
 

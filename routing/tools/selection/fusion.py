@@ -113,13 +113,19 @@ class Policy:
             return [each >= self.gate for each in totals]
         return [False] * len(totals)
 
+    def most_shown(self, count: int, part: float = 1.0) -> int:
+        """The maximum number of groups that are shown for a clause, of `count`."""
+        return max(2, self._always(count, part), int(np.rint(part * self.most * count**self.growing)))
+
+    def _always(self, count: int, part: float) -> int:
+        return int(part * self.wide * min(count, self.largest) ** 2)
+
     def shown(self, odds: Floats, part: float = 1.0) -> Iterator[int]:
         """The places of what is shown, best first. `part` scales the maximum number."""
         count = len(odds)
         if not count:
             return
-        always = int(part * self.wide * min(count, self.largest) ** 2)
-        most = max(2, always, round(part * self.most * count**self.growing))
+        always, most = self._always(count, part), self.most_shown(count, part)
         least = any_odds(odds) + self.least - self.falling * float(np.log(count))
         spread = 2 * self.falling * float(np.log(max(1, count / FEW)))
         least = max(min(least, self.sure + spread), self.lowest - spread)

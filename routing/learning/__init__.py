@@ -1,0 +1,1 @@
+"""What is learned from how people use tools and tiers."""
