@@ -36,6 +36,7 @@ from handlers.dependencies import CommandDependencies
 from handlers.dispatch import Dispatcher, TextHandlers
 from handlers.edits import Edits
 from handlers.incoming import IncomingFiles
+from handlers.learning import Learner
 from handlers.notices.alarms import Alarms
 from handlers.notices.critic_notice import CriticNotices
 from handlers.notices.outages import Outages
@@ -141,6 +142,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     personal_data = PersonalData(
         stores.personal_data, stores.preferences, stores.people, linking, folders, workspace.forget_files
     )
+    tooling = engine.tooling
+    learner = Learner(engine.learning, stores.history, tooling.toolbox, tooling.selector, clock)
     links = SignInLinks(settings.admin_root, steady)
     dependencies = CommandDependencies(
         preferences=stores.preferences,
@@ -177,6 +180,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         state=stores.state,
         accounts=stores.accounts,
         connecting=engine.accounts.connecting,
+        learner=learner,
         schedules=engine.schedules,
         sign_in_link=links.new,
     )
@@ -192,6 +196,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         alarms.after_turn,
         critic_notices.after_turn,
         spoken.after_turn,
+        learner.after_turn,
         lambda message, record: scheduler.after_turn(message, record),
     )
     confirmations = Confirmations(
@@ -203,7 +208,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     order = CommandOrder(
         stores.inbox, stores.people, stores.links, stores.preferences, stores.history, settings.bot_access == "open"
     )
-    reactions = Reactions(stores.people, stores.turns, stores.ratings, stores.ledger)
+    reactions = Reactions(stores.people, stores.turns, stores.ratings, stores.ledger, learner)
     inbox = Inbox(stores.inbox, stores.chats, dispatcher, messaging.outbox, running, reactions, order)
     changed = engine.schedules.changed
     stores.database.on_outside_change(changed.set)

@@ -27,6 +27,7 @@ from handlers.tools.sandbox import Sandbox
 from routing.budget.budget import Budget
 from routing.budget.guard import BudgetGuard
 from routing.errors import ModelError
+from routing.learning.learning import Learning
 from routing.llm.adapter import LiteLlm
 from routing.llm.attempt import ModelCaller
 from routing.llm.local.runtime import LocalRuntime
@@ -40,6 +41,7 @@ from routing.llm.price_map import PriceMap
 from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.router import Router, TurnSources
+from routing.tools.embedding.backend import read_backend
 from routing.tools.offer import Toolset
 from storage.schema import REVISION
 
@@ -64,6 +66,7 @@ class Engine:
     health_persistence: HealthPersistence
     accounts: AccountServices
     schedules: Schedules
+    learning: Learning
 
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
@@ -116,6 +119,8 @@ async def build_engine(
     accounts = build_accounts(settings, workspace, stores.accounts, stores.people, clock)
     embedder = embedder_of(environment, llm, models, steady)
     memory = Memory(stores.facts, embedder)
+    shipped = embedder if read_backend(settings.embeddings).kind == "static" else None
+    learning = Learning(stores.examples, stores.chats, shipped, lambda: models.config.learning)
     limits = ScheduleLimits(settings.schedules_per_person, 60 * settings.schedule_shortest_minutes)
     schedules = Schedules(stores.schedules, stores.preferences, clock, limits)
     needed = ToolDependencies(
@@ -148,7 +153,9 @@ async def build_engine(
         caller=caller,
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
-        sources=TurnSources(stores.preferences, stores.history, owner_files, files.picture, stores.accounts, memory),
+        sources=TurnSources(
+            stores.preferences, stores.history, owner_files, files.picture, stores.accounts, memory, learning
+        ),
         clock=clock,
         steady=steady,
     )
@@ -169,4 +176,5 @@ async def build_engine(
         health_persistence,
         accounts,
         schedules,
+        learning,
     )

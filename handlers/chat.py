@@ -151,6 +151,7 @@ class Chat:
             language=ask.say.language,
             attach=ask.files.attach,
             private=ask.message.private,
+            chat=ask.message.chat,
             scheduled=ask.message.scheduled is not None,
         )
         cost = cost or cost_of(ask)
@@ -159,7 +160,8 @@ class Chat:
             traced.set({"tierbot.tier": outcome.decision.tier, "gen_ai.response.model": outcome.choice.model})
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, cost)
-        outcome = replace(outcome, calls=tuple(cost.calls))
+        # after a confirmation, the question is not in the person's words
+        outcome = replace(outcome, calls=tuple(cost.calls), missed=() if begun else outcome.missed)
         notices = [*_kept_notice(ask), *reviewed, *self._blind_notice(ask, question, outcome), *_scan_notice(ask)]
         notices += input_warnings(ask, outcome) + fallback_lines(ask, outcome, models)
         if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:

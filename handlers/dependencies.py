@@ -12,6 +12,7 @@ from handlers.accounts.connecting import Connecting
 from handlers.chat import Chat
 from handlers.context import CommandSpec
 from handlers.council.council import CouncilSessions
+from handlers.learning import Learner
 from handlers.notices.notices import Notices
 from handlers.personal_data import PersonalData
 from handlers.question_text import QuestionTexts
@@ -80,6 +81,7 @@ class CommandDependencies:
     state: StateStore
     accounts: ServiceAccountStore
     connecting: Connecting
+    learner: Learner
     schedules: Schedules
     sign_in_link: Callable[[UserKey], str | None]
     specs: tuple[CommandSpec, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from handlers.learning import Learner
 from routing.ports import Ledger, PeopleStore, RatingStore, TurnStore
 from routing.types.messages import InboundMessage
 from routing.types.queues import InboxEntry
@@ -23,11 +24,14 @@ def thumb(emoji: str) -> str:
 class Reactions:
     """Stores thumb reactions to a person's own answers and ignores all others."""
 
-    def __init__(self, people: PeopleStore, turns: TurnStore, ratings: RatingStore, ledger: Ledger) -> None:
+    def __init__(
+        self, people: PeopleStore, turns: TurnStore, ratings: RatingStore, ledger: Ledger, learner: Learner
+    ) -> None:
         self._people = people
         self._turns = turns
         self._ratings = ratings
         self._ledger = ledger
+        self._learner = learner
 
     async def take(self, entry: InboxEntry) -> None:
         """Stores the rating and marks the entry as done."""
@@ -43,6 +47,7 @@ class Reactions:
         if turn is None:
             return
         if message.removed:
-            await self._ratings.take_back(turn, person.id, rating)
-        else:
-            await self._turns.rate(turn, person.id, rating)
+            if await self._ratings.take_back(turn, person.id, rating):
+                await self._learner.rated(message, person.id, turn, None)
+        elif await self._turns.rate(turn, person.id, rating):
+            await self._learner.rated(message, person.id, turn, rating)

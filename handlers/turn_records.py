@@ -34,6 +34,7 @@ def record_of(ask: CommandContext, question: Question, outcome: Outcome) -> Turn
         replaces_from=question.replaces,
         facts=_facts(question, outcome),
         own_words=question.own_words,
+        missed=outcome.missed,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from routing.errors import BadArguments, ModelError, Refused, UnknownTool
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.decisions import SIZES
+from routing.types.learning import MAX_ALL_EXAMPLES, MAX_EXAMPLES, Example, Signal
 from routing.types.llm import (
     ModelRequest,
     StreamEnd,
@@ -223,6 +224,37 @@ class FakeFacts:
 
     def _put(self, person_id: int, facts: Iterable[Fact]) -> None:
         self._of[person_id] = tuple(facts)
+
+
+class FakeExamples:
+    """Examples in memory."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._kept: dict[int, tuple[Example, ...]] = {}
+        self._ids = count(1)
+
+    async def of(self, person_id: int) -> tuple[Example, ...]:
+        return self._kept.get(person_id, ())
+
+    async def add(self, person_id: int, examples: Sequence[Example]) -> None:
+        new = {(each.turn_id, each.lesson) for each in examples}
+        kept = [each for each in self._kept.get(person_id, ()) if (each.turn_id, each.lesson) not in new]
+        added = [replace(each, id=next(self._ids), at=self._clock()) for each in examples]
+        self._kept[person_id] = (*kept, *added)[-MAX_EXAMPLES:]
+        kept_ids = sorted(each.id for all_ in self._kept.values() for each in all_)[-MAX_ALL_EXAMPLES:]
+        for person, theirs in self._kept.items():
+            self._kept[person] = tuple(each for each in theirs if each.id in kept_ids)
+
+    async def remove(self, person_id: int, turn_id: str, signals: Collection[Signal]) -> None:
+        kept = self._kept.get(person_id, ())
+        self._kept[person_id] = tuple(
+            each for each in kept if each.turn_id != turn_id or each.lesson.signal not in signals
+        )
+
+    async def clear(self, person_id: int | None = None) -> int:
+        gone = [person_id] if person_id is not None else list(self._kept)
+        return sum(len(self._kept.pop(each, ())) for each in gone)
 
 
 class ManualClock:

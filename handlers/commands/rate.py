@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
+from handlers.learning import Learner
 from handlers.ratings import THUMBS, thumb
 from routing.errors import Refused
 from routing.ports import RatingStore, TurnStore
@@ -20,15 +21,16 @@ WORDS = {"up": "👍", "down": "👎"}
 
 
 def build(dependencies: CommandDependencies) -> Handler:
-    return RateCommand(dependencies.turns, dependencies.ratings)
+    return RateCommand(dependencies.turns, dependencies.ratings, dependencies.learner)
 
 
 class RateCommand:
     """Rates the person's newest answer in the chat. A button rates the answer it belongs to."""
 
-    def __init__(self, turns: TurnStore, ratings: RatingStore) -> None:
+    def __init__(self, turns: TurnStore, ratings: RatingStore, learner: Learner) -> None:
         self._turns = turns
         self._ratings = ratings
+        self._learner = learner
 
     async def __call__(self, ask: CommandContext) -> Reply:
         turn = ask.button.about if ask.button and ask.button.about else None
@@ -42,6 +44,8 @@ class RateCommand:
         given = thumb(WORDS.get(wanted, wanted))
         if not given and wanted != "none":
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
-        if not await self._turns.rate(turn, ask.person.id, THUMBS.get(given)):
+        rating = THUMBS.get(given)
+        if not await self._turns.rate(turn, ask.person.id, rating):
             raise Refused("There is no recent answer of mine to rate here.")
+        await self._learner.rated(ask.message, ask.person.id, turn, rating)
         return Reply(ask.say("{thumb} Noted.", thumb=given) if given else ask.say("Your rating was removed."))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
+from handlers.learning import Learner
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.ports import EDIT_KEY, HistoryStore, StateStore
@@ -29,17 +30,18 @@ _ARGUMENTS = re.compile(r"\s*(\S*?)\s*(?::\s*(.*))?", re.DOTALL)
 
 
 def build(dependencies: CommandDependencies) -> Handler:
-    return RetryCommand(dependencies.history, dependencies.state, dependencies.chat)
+    return RetryCommand(dependencies.history, dependencies.state, dependencies.chat, dependencies.learner)
 
 
 class RetryCommand:
     """The new answer replaces the old one in the history. The question's text is replaced too if words follow the
     command or the question was edited."""
 
-    def __init__(self, history: HistoryStore, state: StateStore, chat: Chat) -> None:
+    def __init__(self, history: HistoryStore, state: StateStore, chat: Chat, learner: Learner) -> None:
         self._history = history
         self._state = state
         self._chat = chat
+        self._learner = learner
 
     async def __call__(self, ask: CommandContext) -> Reply:
         found = _ARGUMENTS.fullmatch(ask.rest.rstrip())
@@ -55,6 +57,8 @@ class RetryCommand:
         if asked.person_id not in (0, ask.person.id):
             raise Refused("Someone else asked the last question here, and only they can repeat it.")
         await ask.live.working()
+        if prefix is not None:
+            await self._learner.tier_corrected(ask, asked, prefix)
         written = found.group(2) or ""
         edit = await self._edit(ask, asked)
         if not written:

@@ -1,4 +1,4 @@
-"""/settings: language, streaming, footer, time zone, personal instructions."""
+"""/settings: language, streaming, footer, learning, time zone, personal instructions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from handlers.dependencies import CommandDependencies
 from handlers.languages import Say, languages
 from handlers.schedules.schedules import Schedules
 from routing.errors import Refused
+from routing.learning.learning import Learning
 from routing.ports import ChatStore, PreferenceStore
 from routing.types.messages import Button
 from routing.types.people import PersonSettings
@@ -24,11 +25,12 @@ SPEC = CommandSpec(
         "/settings language de",
         "/settings streaming off",
         "/settings footer on",
+        "/settings learning off",
         "/settings timezone Europe/Berlin",
         "/settings instructions Answer briefly.",
     ),
     free_text=True,
-    choices=(("language", "streaming", "footer", "timezone", "instructions"), ("on", "off", *languages())),
+    choices=(("language", "streaming", "footer", "learning", "timezone", "instructions"), ("on", "off", *languages())),
     changes=True,
     personal=True,
 )
@@ -36,16 +38,21 @@ MAX_INSTRUCTIONS_CHARACTERS = 2000
 
 
 def build(dependencies: CommandDependencies) -> Handler:
-    return SettingsCommand(dependencies.preferences, dependencies.chats, dependencies.schedules)
+    return SettingsCommand(
+        dependencies.preferences, dependencies.chats, dependencies.schedules, dependencies.learner.learning
+    )
 
 
 class SettingsCommand:
-    """Streaming is set per chat, everything else per person."""
+    """Streaming and learning are set per chat, everything else per person."""
 
-    def __init__(self, preferences: PreferenceStore, chats: ChatStore, schedules: Schedules) -> None:
+    def __init__(
+        self, preferences: PreferenceStore, chats: ChatStore, schedules: Schedules, learning: Learning
+    ) -> None:
         self._schedules = schedules
         self._preferences = preferences
         self._chats = chats
+        self._learning = learning
 
     async def __call__(self, ask: CommandContext) -> Reply:
         settings = await self._preferences.settings(ask.person.id)
@@ -77,8 +84,14 @@ class SettingsCommand:
                 check_shared(ask.person, ask.message)
                 await self._chats.set_streaming(ask.message.chat, _on(value))
                 return settings
+            case "learning":
+                check_shared(ask.person, ask.message)
+                if not self._learning.config.enabled:
+                    raise Refused("The owner has switched learning off. Nothing was changed.")
+                await self._chats.set_learning(ask.message.chat, _on(value))
+                return settings
             case _:
-                known = "language, streaming, footer, timezone, instructions"
+                known = "language, streaming, footer, learning, timezone, instructions"
                 raise Refused(
                     "There is no setting {name}. The settings are {known}. Nothing was changed.", name=name, known=known
                 )
@@ -87,10 +100,12 @@ class SettingsCommand:
 
     async def _show(self, ask: CommandContext, settings: PersonSettings) -> Reply:
         streaming = await self._chats.streaming(ask.message.chat)
+        learning = await self._learning.applies(ask.message.private, ask.message.chat)
         names = languages()
         lines = [
             ask.say("Language: {language}", language=names[ask.say.language]),
             ask.say("Streaming in this chat: {state}", state=ask.say("on" if streaming else "off")),
+            ask.say("Learning tools and tiers in this chat: {state}", state=ask.say("on" if learning else "off")),
             ask.say("Footer: {state}", state=ask.say("on" if settings.footer else "off")),
             ask.say("Time zone: {zone}", zone=settings.time_zone),
             ask.say("Instructions: {text}", text=settings.instructions or ask.say("none")),
@@ -107,7 +122,11 @@ class SettingsCommand:
             ask.say("Footer off") if settings.footer else ask.say("Footer on"),
             f"/settings footer {'off' if settings.footer else 'on'}",
         )
-        return Reply("  \n".join(lines), (speak, (toggle, below)))
+        learn = Button(
+            ask.say("Learning off") if learning else ask.say("Learning on"),
+            f"/settings learning {'off' if learning else 'on'}",
+        )
+        return Reply("  \n".join(lines), (speak, (toggle, below), (learn,)))
 
 
 def _language(value: str) -> str:

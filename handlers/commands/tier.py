@@ -6,6 +6,7 @@ from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.demo_model import NOTE
 from handlers.dependencies import CommandDependencies
+from handlers.learning import Learner
 from handlers.replies.contract_view import ContractView
 from routing.errors import Refused
 from routing.policy import tiers
@@ -43,19 +44,27 @@ WHY: dict[TierSource, str] = {
 
 def build(dependencies: CommandDependencies) -> Handler:
     contract = ContractView(dependencies.router.models, dependencies.guard, dependencies.steady)
-    return TierCommand(dependencies.preferences, dependencies.history, dependencies.router, contract)
+    return TierCommand(
+        dependencies.preferences, dependencies.history, dependencies.router, contract, dependencies.learner
+    )
 
 
 class TierCommand:
     """Shows the stored choice, then the tier in effect and the reason. Sets the tier and its lock."""
 
     def __init__(
-        self, preferences: PreferenceStore, history: HistoryStore, router: Router, contract: ContractView
+        self,
+        preferences: PreferenceStore,
+        history: HistoryStore,
+        router: Router,
+        contract: ContractView,
+        learner: Learner,
     ) -> None:
         self._preferences = preferences
         self._history = history
         self._router = router
         self._contract = contract
+        self._learner = learner
 
     async def __call__(self, ask: CommandContext) -> Reply:
         if ask.arguments:
@@ -93,6 +102,8 @@ class TierCommand:
             return  # guests must not change a group's conversation
         conversation = await self._history.current(ask.message.chat)
         await self._history.set_conversation_tier(conversation.id, None)  # ends a switch made by the model
+        if tier is not None and tier != AUTO:
+            await self._learner.tier_chosen(ask, tier)
 
 
 def first_line(stored: Preferences, default: TierChoice | None) -> str:

@@ -1,4 +1,5 @@
-"""/tools: lists the tools, shows which ones a message would activate, switches toolkits on and off."""
+"""/tools: lists the tools, shows which ones a message would activate, switches toolkits on and off, forgets what was
+learned."""
 
 from __future__ import annotations
 
@@ -8,14 +9,16 @@ from dataclasses import replace
 
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import CommandDependencies
+from handlers.learning import Learner
 from handlers.parsing import quoted
+from handlers.tool_reports import learned_list
 from handlers.tool_reports.tool_list import ListedToolkit, ToolList, plain
 from handlers.tool_reports.tool_offer import ToolOffers, compared
 from handlers.tool_reports.tool_policy import ToolPolicy
+from handlers.tools.dependencies import ToolServices
 from routing.errors import Refused
-from routing.ports import Embedder, HistoryStore, PreferenceStore
+from routing.ports import HistoryStore, PreferenceStore
 from routing.text import nearest
-from routing.tools.selector import ToolSelector
 from routing.types.messages import Button
 
 SPEC = CommandSpec(
@@ -29,8 +32,9 @@ SPEC = CommandSpec(
         "/tools on weather",
         "/tools ask mail_send",
         "/tools allow mail_send",
+        "/tools forget",
     ),
-    choices=(("on", "off", "ask", "allow"),),
+    choices=(("on", "off", "ask", "allow", "forget"),),
     free_text=True,
     changes=True,
     personal=True,
@@ -49,9 +53,9 @@ def build(dependencies: CommandDependencies) -> Handler:
             dependencies.preferences,
         ),
         ToolList(dependencies.tooling, dependencies.clock),
-        dependencies.tooling.selector,
-        dependencies.tooling.embedder,
+        dependencies.tooling,
         ToolPolicy(dependencies.tooling.toolbox, dependencies.allowances, dependencies.history),
+        dependencies.learner,
     )
 
 
@@ -64,17 +68,17 @@ class ToolsCommand:
         history: HistoryStore,
         offers: ToolOffers,
         listed: ToolList,
-        selector: ToolSelector,
-        embedder: Embedder | None,
+        tooling: ToolServices,
         policy: ToolPolicy,
+        learner: Learner,
     ) -> None:
         self._policy = policy
         self._preferences = preferences
         self._history = history
         self._offers = offers
         self._list = listed
-        self._selector = selector
-        self._embedder = embedder
+        self._tooling = tooling
+        self._learner = learner
         self._switching = asyncio.Lock()
 
     async def __call__(self, ask: CommandContext) -> Reply:
@@ -86,6 +90,8 @@ class ToolsCommand:
         if switch in ("ask", "allow") and len(ask.arguments) == 2:  # more words are a message to preview
             change = self._policy.ask_again if switch == "ask" else self._policy.allow_everyone
             return await change(ask, ask.arguments[1])
+        if [each.lower() for each in ask.arguments] in learned_list.FORGETTING:
+            return await learned_list.forget(ask, self._learner)
         text = _text(ask)
         if not text:
             return await self._show(ask)
@@ -103,8 +109,9 @@ class ToolsCommand:
             head,
             await self._list.shown(ask, off),
             "  \n".join(await self._policy.lines(ask)),
+            "\n".join(await learned_list.lines(ask, self._learner)),
             self._list.faults(ask),
-            compared(ask, self._selector, self._embedder) + f"  \n{one}  \n{hint}",
+            compared(ask, self._tooling.selector, self._tooling.embedder) + f"  \n{one}  \n{hint}",
         ]
         return Reply("\n\n".join(filter(None, parts)), _keyboard(await self._list.held(ask.person), off))
 
@@ -128,6 +135,8 @@ class ToolsCommand:
             )
         off = settings.off - {name} if on else settings.off | {name}
         await self._preferences.set_settings(ask.person.id, replace(settings, off=off))
+        if not on:
+            await self._learner.switched_off(ask, name)
         if on:
             return ask.say("✅ {name} is on for you again.", name=f"**{plain(name)}**")
         words = "⏹ {name} is off for you in every chat. {command} turns it on again."

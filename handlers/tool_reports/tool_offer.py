@@ -27,7 +27,13 @@ from routing.tools.selector import Activated, ToolSelection, ToolSelector, Why
 from routing.turn.plan import Plan
 from routing.types.toolkits import Toolkit
 
-STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
+STAGES: Mapping[Why, str] = {
+    "keyword": "words",
+    "embed": "embeddings",
+    "follow-up": "follow-up",
+    "used": "used",
+    "learned": "learned",
+}
 """The stage that activated a toolkit."""
 UNAVAILABLE = "embeddings are not available right now"
 """Shown to non-admins instead of an error."""
@@ -59,7 +65,8 @@ class ToolOffers:
         """The full explanation for a message of this person in this conversation."""
         prefix, text = split_prefix(asked, tiers_for(ask.person.role))
         plan = await self._router.plan(ask.person, conversation_id, prefix)
-        tools = await self._router.tools(ask.person, conversation_id, text)
+        message = ask.message
+        tools = await self._router.tools(ask.person, conversation_id, text, message.private, message.chat)
         offered = await self._toolbox.offered(ask.person)
         off = (await self._preferences.settings(ask.person.id)).off
         toolkits = [each for each in offered if each.name not in off]

@@ -36,7 +36,7 @@ from handlers.replies import budget_limits as limits
 from handlers.replies import facts, footer
 from handlers.replies import outcome as wording
 from handlers.schedules import views
-from handlers.tool_reports import tool_list, tool_offer, tool_policy
+from handlers.tool_reports import learned_list, tool_list, tool_offer, tool_policy
 from handlers.tools import folder
 from handlers.tools.authoring.manifests import ROLE
 from handlers.tools.conversation import NO_SKILLS
@@ -55,7 +55,14 @@ from routing.config.jsonfile import SYNTAX
 from routing.config.kinds import FLAG, TEXT, Kind, settings
 from routing.config.presentation import Presentation
 from routing.config.sandbox import SandboxLimits
-from routing.config.sections import Compaction, ConcurrencyLimits, CouncilConfig, CriticConfig, TurnBounds
+from routing.config.sections import (
+    Compaction,
+    ConcurrencyLimits,
+    CouncilConfig,
+    CriticConfig,
+    LearningConfig,
+    TurnBounds,
+)
 from routing.llm import error_mapping as failures
 from routing.policy.auto.decision import EVIDENCE
 from routing.tools import fallback_reasons as reasons
@@ -140,7 +147,7 @@ def _setting_rules() -> set[str]:
     """What the values in runtime-config.json and models.json must be."""
     forms = (
         *(TierContract, Presentation, Compaction, ConcurrencyLimits, CouncilConfig, CriticConfig, TurnBounds),
-        *(SandboxLimits, ModelCard),
+        *(LearningConfig, SandboxLimits, ModelCard),
     )
     kinds = (each.kind for form in forms for each in settings(form).values())
     others = (value for module in (kinds_module, runtime, sections) for value in vars(module).values())
@@ -190,6 +197,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
     "WHY_WINDOW[window.source]": tuple(status.WHY_WINDOW.values()),
+    "LINES[effect]": tuple(learned_list.LINES.values()),
     "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
     "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
     "SOURCES[toolkit.source]": tuple(tool_list.SOURCES.values()),

@@ -13,6 +13,7 @@ from routing.errors import Refused
 from routing.types.messages import Button, ChatKey
 from routing.types.usage import Rating
 from tests.handlers.contexts import asked
+from tests.handlers.learners import untaught
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class Kept:
 
     def command(self) -> RateCommand:
         stores: Any = self
-        return RateCommand(stores, stores)
+        return RateCommand(stores, stores, untaught())
 
     async def say(self, text: str, button: Button | None = None, language: str = "en") -> str:
         ask = replace(asked(text, language=language), button=button)

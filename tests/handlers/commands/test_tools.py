@@ -20,6 +20,7 @@ from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
 from routing.types.people import PersonSettings
 from tests.handlers.contexts import asked
+from tests.handlers.learners import untaught
 from tests.handlers.tool_reports.test_tool_list import Servers, bound, does, tooling
 
 ODD = "my 'odd' [server]"
@@ -53,7 +54,7 @@ def command(kept: Kept, *names: str) -> ToolsCommand:
     parts = tooling(box, WorkspaceToolkits(Path("/nowhere")), Servers())
     unused: Any = None
     settings, policy = cast(Any, kept), cast(Any, NoPolicy())
-    return ToolsCommand(settings, unused, unused, ToolList(parts, lambda: 0.0), parts.selector, None, policy)
+    return ToolsCommand(settings, unused, unused, ToolList(parts, lambda: 0.0), parts, policy, untaught())
 
 
 async def test_concurrent_switches_are_both_applied() -> None:

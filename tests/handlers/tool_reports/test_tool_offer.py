@@ -90,7 +90,7 @@ class Decides:
         self._prefix = prefix
         return Plan(TierDecision("balanced", "default", "default"), ModelChoice(MODEL, None, "configured"))
 
-    async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
+    async def tools(self, person: Person, conversation_id: int, text: str, *where: object) -> TurnTools:
         self.asked.append((text, self._prefix))
         return TurnTools(BOX, SELECTOR, self.models, await BOX.offered(person), self._selection)
 
