@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, exists, select
 
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.examples import SqlExamples
 from storage.schema import conversations, examples, messages, summaries, turn_hours, turns, usage, usage_hours
 from storage.usage.hours import HOUR
 
@@ -24,10 +25,16 @@ _EMPTY = ~exists().where(messages.c.conversation_id == conversations.c.id)
 class SqlRetention:
     """Deletes old messages, summaries, turns, examples and usage."""
 
-    def __init__(self, database: Database, conversations: ConversationCache | None = None) -> None:
-        """`conversations` is the cache of messages; it is cleared after each batch."""
+    def __init__(
+        self,
+        database: Database,
+        conversations: ConversationCache | None = None,
+        examples: SqlExamples | None = None,
+    ) -> None:
+        """`conversations` is the cache of messages, which is cleared after each batch, as that of `examples`."""
         self._database = database
         self._conversations = conversations
+        self._examples = examples
 
     async def prune(self, before: float, now: float) -> int:
         """Delete messages, summaries, turns and examples older than `before`, and usage that no budget counts any more.
@@ -56,6 +63,8 @@ class SqlRetention:
             finally:
                 if self._conversations is not None:
                     self._conversations.clear()
+                if self._examples is not None and table is examples:
+                    self._examples.forget_cached()
             deleted += found
             if not last or not (found or all_of_them):
                 return deleted

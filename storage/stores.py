@@ -112,7 +112,7 @@ def open_stores(
         actions=SqlActions(database, clock, files),
         allowances=SqlAllowances(database),
         schedules=SqlSchedules(database, clock),
-        retention=SqlRetention(database, conversations),
+        retention=SqlRetention(database, conversations, examples),
         accounts=accounts,
         personal_data=SqlPersonalData(database),
     )

@@ -242,9 +242,9 @@ class FakeExamples:
         kept = [each for each in self._kept.get(person_id, ()) if (each.turn_id, each.lesson) not in new]
         added = [replace(each, id=next(self._ids), at=self._clock()) for each in examples]
         self._kept[person_id] = (*kept, *added)[-MAX_EXAMPLES:]
-        kept_ids = sorted(each.id for all_ in self._kept.values() for each in all_)[-MAX_ALL_EXAMPLES:]
+        newest = max((each.id for each in added), default=0)
         for person, theirs in self._kept.items():
-            self._kept[person] = tuple(each for each in theirs if each.id in kept_ids)
+            self._kept[person] = tuple(each for each in theirs if each.id > newest - MAX_ALL_EXAMPLES)
 
     async def remove(self, person_id: int, turn_id: str, signals: Collection[Signal]) -> None:
         kept = self._kept.get(person_id, ())

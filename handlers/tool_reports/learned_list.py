@@ -23,6 +23,8 @@ LINES: Mapping[Effect, str] = {
     "raise": "A higher tier than {name} for {like} (examples: {n})",
 }
 MAX_LINES, MESSAGE_CHARACTERS = 8, 60
+TRIED = 5
+"""Examples of which one should still have its message: the history may be shorter, and /retry replaces messages."""
 
 
 async def lines(ask: CommandContext, learner: Learner) -> list[str]:
@@ -35,11 +37,11 @@ async def lines(ask: CommandContext, learner: Learner) -> list[str]:
     if not number:
         return []
     found = _in_use(await learner.learning.about_examples(ask.person.id), learner.toolbox.toolkits())
-    newest = [each[-1].turn_id for each in found.values()][:MAX_LINES]
-    texts = await _texts(ask, learner, newest) if private else {}
+    newest = {key: [each.turn_id for each in examples[: -1 - TRIED : -1]] for key, examples in found.items()}
+    texts = await _texts(ask, learner, [turn for turns in newest.values() for turn in turns]) if private else {}
     shown = [ask.say("🎓 Learned from you:")]
     for (effect, name), examples in list(found.items())[:MAX_LINES]:
-        text = texts.get(examples[-1].turn_id)
+        text = next((texts[turn] for turn in newest[effect, name] if turn in texts), "")
         like = ask.say("messages like {message}", message=text) if text else ask.say("similar messages")
         shown.append("- " + ask.say(LINES[effect], like=like, name=plain(name), n=len(examples)))
     if len(found) > MAX_LINES:

@@ -13,11 +13,11 @@ from routing.types.learning import EFFECTS, WORDS, Effect, Example, Learned, Les
 from routing.types.tiers import Tier
 from routing.types.vectors import Floats
 
-NEAR, NEAR_BY_WORDS = 0.40, 0.25
+NEAR, NEAR_BY_WORDS = 0.40, 0.30
 """Cosine from which a message is near an example about tools: by the shipped encoder, and by hashed words. With six
-examples of a tool in English, three are near 62 % of the other messages for it and 0.2 % of those for other toolkits;
-by words 34 % and 0.2 %. In 19 other languages, mixed: 45 % and 0.7 % (`python -m benchmarks.learning`)."""
-NEAR_TIER, NEAR_TIER_BY_WORDS = 0.50, 0.30
+examples of a tool in English, three are near 61 % of the other messages for it and 0.2 % of those for other toolkits;
+by words 25 % and 0.1 %. In 19 other languages, mixed: 46 % and 0.7 % (`python -m benchmarks.learning`)."""
+NEAR_TIER, NEAR_TIER_BY_WORDS = 0.50, 0.40
 """The same for examples about tiers, which depend less on the topic: two of three pairs of the messages of
 `benchmarks.auto_tier` that are this near have an accepted tier in common, and one of three of all pairs."""
 

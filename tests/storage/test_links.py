@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 from routing.types.accounts import ConnectStep, ServiceAccount
 from routing.types.budgets import PersonLimits
 from routing.types.history import Summary, TurnFacts
+from routing.types.learning import Example, Lesson
 from routing.types.memory import Fact
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, PersonSettings
@@ -57,6 +58,7 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))
     await stores.facts.add(person, Fact(0, f"Likes {name}", 0.0, "person"))
+    await stores.examples.add(person, [Example(0, Lesson("tier", "deep"), name, "words", b"\x01")])
     await stores.schedules.add(Schedule(person, OTHER, True, "reminder", name, "", "UTC", 2e9, 0.0), 9)
     await stores.history.summarise(here.id, Summary(1, name, 1, reader=person))
     return person
