@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from handlers.context import CommandContext
-from handlers.tools.toolbox import Toolbox
 from routing.learning.learning import Learning
-from routing.ports import Clock, HistoryStore
+from routing.ports import Clock, HistoryStore, Toolbox
 from routing.tools.selector import ToolSelector
 from routing.types.history import StoredMessage, TurnRecord
 from routing.types.learning import Lesson, Signal

@@ -34,6 +34,7 @@ USES = {
     "bot/ops/backup/schedule.py": ["scheduled backup"],
     "bot/scheduler.py": ["due schedules", "start of a schedule", "tasks that were started"],
     "handlers/tools/mcp/server.py": ["call from an MCP client"],
+    "routing/learning/learning.py": ["comparison with examples"],
     "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],
     "routing/tools/selector.py": ["selection", "vector of a message"],
 }

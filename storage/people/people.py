@@ -14,8 +14,8 @@ from routing.types.people import ROLES, AuditEntry, Pairing, Person, Profile, Ro
 from storage.audit import read_audit_detail, write_audit
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
-from storage.facts import SqlFacts
 from storage.examples import SqlExamples
+from storage.facts import SqlFacts
 from storage.outgoing_files import OutgoingFileStore
 from storage.people.account_cache import AccountCache, find_account
 from storage.people.forgetting import accounts_of, forget_person

@@ -65,6 +65,11 @@ async def noted(on: BotHarness, *wanted: tuple[str, str]) -> None:
     await until(lambda: lessons(on) == list(wanted))
 
 
+async def counted(on: BotHarness, number: int) -> None:
+    """Waits until there are this many lessons."""
+    await until(lambda: len(lessons(on)) == number)
+
+
 async def find(on: BotHarness, text: str, *, user: str | None = None, group: str | None = None) -> None:
     """The model has to search for the tool, in a new conversation: one in use is shown anyway."""
     await ask(on, "/new", user=user, group=group)
@@ -79,7 +84,7 @@ async def taught(on: BotHarness, *, user: str | None = None, group: str | None =
     before = len(lessons(on))
     for number, text in enumerate(TOMATOES, before + 1):
         await find(on, at + text, user=user, group=group)
-        await until(lambda number=number: len(lessons(on)) == number)  # type: ignore[misc]
+        await counted(on, number)
     await ask(on, "/new", user=user, group=group)
 
 
@@ -162,7 +167,7 @@ async def test_a_disliked_or_switched_off_toolkit_is_hidden_for_near_messages(on
         assert await is_shown(on, near, user="bob"), "nobody else loses it"
         assert "No longer shown for messages like" in (await ask(on, "/tools")).text
         await find(on, near)
-        await until(lambda: len(lessons(on)) == 3)
+        await counted(on, 3)
         await ask(on, "/new")
         assert await is_shown(on, near), "it was needed after all"
 
