@@ -70,7 +70,7 @@ VENDORS = {
     "opentelemetry": r"bot/tracing\.py",
     "prometheus_client": r"bot/admin/metrics\.py",
     "jinja2": r"bot/(admin/site|ops/service/unit)\.py",
-    "numpy": r"routing/(tools/(selection|embedding)/.*|memory/index\.py|learning/(index|vectors)\.py|types/vectors\.py)",
+    "numpy": r"routing/(tools/(selection|embedding)/.*|(memory|learning)/(index|vectors)\.py|types/vectors\.py)",
     "tokenizers": r"routing/tools/selection/.*",
     "safetensors": r"routing/tools/selection/.*",
     "Stemmer": r"routing/tools/selection/.*",
