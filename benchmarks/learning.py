@@ -1,4 +1,4 @@
-"""What learning from use finds and costs: `python -m benchmarks.learning [--shared FOLDER]`.
+"""What learning from use finds and costs: `python -m benchmarks.learning [--data FOLDER]`.
 
 Examples of one tool are drawn from the development queries of the assistant catalogue; the other queries for the tool
 should be near three of them, and those for other toolkits should not. Prints the shares for the shipped encoder and for
@@ -30,7 +30,7 @@ from routing.types.people import Person
 from routing.types.turns import Question
 from routing.types.vectors import Floats
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parent / "data" / "tool-routing"
 LEAST, DRAWS, SIZES = LearningConfig().examples, 6, (3, 6, 12)
 ROUNDS = 500
 
@@ -99,8 +99,8 @@ async def timed(texts: Sequence[str], rows: Floats) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, default=SHARED)
-    file = parser.parse_args().shared / "tool-routing" / "dev" / "assistant.jsonl"
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="(%(default)s)")
+    file = parser.parse_args().data / "dev" / "assistant.jsonl"
     queries = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     queries = [query for query in queries if query["kind"] in ("single", "none")]
     for query in queries:
