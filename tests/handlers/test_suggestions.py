@@ -72,7 +72,7 @@ async def test_levels_are_those_of_the_tiers_model() -> None:
         ("retry", "smart again", ()),
         ("history", "ex", ("export",)),
         ("usage", "", ("7d", "30d", "tiers", "all")),
-        ("settings", "", ("language", "streaming", "footer", "timezone", "instructions")),
+        ("settings", "", ("language", "streaming", "footer", "learning", "timezone", "instructions")),
         ("settings", "language d", ("language de",)),
         ("settings", "Language d", ("Language de",)),
         ("settings", "nothing d", ()),

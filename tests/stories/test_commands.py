@@ -174,14 +174,15 @@ async def test_settings_changes_one_value_and_refuses_unknown_names(on: BotHarne
     async with running(on):
         shown = (await ask(on, "/settings")).text.splitlines()
         assert shown == [
-            "Language: English", "Streaming in this chat: on", "Footer: off", "Time zone: UTC", "Instructions: none",
+            "Language: English", "Streaming in this chat: on", "Learning tools and tiers in this chat: on",
+            "Footer: off", "Time zone: UTC", "Instructions: none",
         ]  # fmt: skip
         await ask(on, "/settings timezone Europe/Berlin")
         await ask(on, "/settings streaming off")
         shown = (await ask(on, '/settings instructions Call me "the boss", please.')).text.splitlines()
         assert shown[1:] == [
-            "Streaming in this chat: off", "Footer: off", "Time zone: Europe/Berlin",
-            'Instructions: Call me "the boss", please.',
+            "Streaming in this chat: off", "Learning tools and tiers in this chat: on", "Footer: off",
+            "Time zone: Europe/Berlin", 'Instructions: Call me "the boss", please.',
         ]  # fmt: skip
         await ask(on, "hi")
         assert 'Call me "the boss", please.' in on.ms.last.reading.system_text
@@ -197,7 +198,7 @@ async def test_settings_changes_one_value_and_refuses_unknown_names(on: BotHarne
             assert "Nothing was changed." in refusal
         again = (await ask(on, "/settings instructions none")).text.splitlines()
         assert again[-1] == "Instructions: none"
-        assert again[3] == "Time zone: Europe/Berlin"
+        assert again[4] == "Time zone: Europe/Berlin"
 
 
 async def test_german_answers_and_menus_by_setting_and_back(on: BotHarness) -> None:

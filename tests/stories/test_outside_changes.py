@@ -71,7 +71,10 @@ async def test_a_summary_written_elsewhere_replaces_the_messages(on: BotHarness)
 async def test_a_group_opened_or_closed_elsewhere_is_open_or_closed(on: BotHarness) -> None:
     async with running(on):
         assert "isn't enabled yet" in (await ask(on, "@tierbot hi", user="bob", group="Team")).text
-        on.change("insert into chats values ('telegram', ?, true, true)", str(on.tg.group("Team").id))
+        on.change(
+            "insert into chats (platform, chat_id, streaming, allowed) values ('telegram', ?, true, true)",
+            str(on.tg.group("Team").id),
+        )
         assert (await ask(on, "@tierbot hi", user="bob", group="Team")).text == "You said: hi"
         on.change("update chats set allowed = ?", False)
         assert "isn't enabled yet" in (await ask(on, "@tierbot hi", user="carol", group="Team")).text
@@ -81,7 +84,9 @@ async def test_a_group_opened_or_closed_elsewhere_is_open_or_closed(on: BotHarne
 async def test_streaming_switched_off_elsewhere_is_off(on: BotHarness) -> None:
     async with running(on):
         assert "Streaming in this chat: on" in (await ask(on, "/settings")).text
-        on.change("insert into chats values ('telegram', ?, false, false)", str(OWNER))
+        on.change(
+            "insert into chats (platform, chat_id, streaming, allowed) values ('telegram', ?, false, false)", str(OWNER)
+        )
         assert "Streaming in this chat: off" in (await ask(on, "/settings")).text
 
 

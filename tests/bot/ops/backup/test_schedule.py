@@ -126,7 +126,7 @@ async def test_a_failure_is_told_once_until_it_is_over(bot: Running, monkeypatch
             bot.clock.now += HOUR
         assert await bot.step(bot.started()) == []
     assert len(bot.sent) == 1
-    assert bot.texts[0].startswith("💾 The scheduled backup failed: A backup may need 1000000000.")
+    assert bot.texts[0].startswith("💾 The scheduled backup failed: A backup may need 1,000,000,000.")
     assert bot.texts[0].endswith("or set BACKUP_EVERY_HOURS=0. I try again every hour.")
     bot.clock.now += HOUR
     assert len(await bot.step(backups)) == 1
