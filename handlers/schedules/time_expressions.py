@@ -21,6 +21,8 @@ from routing.errors import Reason, Refused
 MAX_CHARACTERS = 200
 """Maximum length of a time expression."""
 MAX_YEARS = 10
+_PARTLY = -1
+_FIGURES = ("number", "clock", "point")
 SPLIT_CHARACTERS = 400
 """A time is looked for in this many characters at the beginning and at the end of a text."""
 HOW = (
@@ -76,12 +78,14 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
         if end and (whole := _whole_prefix(folded[:SPLIT_CHARACTERS], end, code)) > end:
             return text[:whole], _without_lead(text[whole:], code)  # `understand` refuses it
         start = None if timed else _suffix(folded, end, now, zone, code)
-        if start is not None and end:  # "Monday meeting at 9"
+        if start == _PARTLY and not end:
+            return None  # no other language may read a part of it
+        if start not in (None, _PARTLY) and end:  # "Monday meeting at 9"
             when = f"{text[:end]} {text[start:]}"
             if _is_time(scan(lower(when), code), now, zone):
                 return when, _without_lead(text[end:start], code)
             start = None
-        if end and start is None:
+        if end and start in (None, _PARTLY):
             return text[:end], _without_lead(text[end:], code)
         if start is not None:
             return text[start:], text[:start].strip(" ,;:-")
@@ -116,6 +120,11 @@ def _whole_prefix(folded: str, end: int, language: str) -> int:
     behind = [word for word in words if word.end > end]
     repeats = any(word.kind in REPEATING for word in before)
     kinds = [word.kind for word in behind if word.kind not in ("fill", "at")]
+    real = [word.kind for word in behind if word.kind != "fill"]
+    again = repeats and real[:1] == ["at"] and real[1:2] and real[1] in _FIGURES  # "… and Wednesday at 9"
+    again = again and any(word.kind in _FIGURES for word in before)
+    while len(kinds) > 1 and kinds[0] in _FIGURES and kinds[1] in ("and", *_FIGURES):  # "8, 12 and 20"
+        kinds.pop(0)
     another = [
         word for word in behind if word.kind in ("clock", "point") or (word.kind == "number" and word.text.isdigit())
     ]
@@ -124,7 +133,7 @@ def _whole_prefix(folded: str, end: int, language: str) -> int:
         kind == "unsupported" or (kind == "past" and following in (*UNITS, "weekdays"))
         for kind, following in pairwise([*kinds, ""])
     )
-    return behind[-1].end if (listed or left_out) and _whole_word(folded, behind[-1].end, language) else end
+    return behind[-1].end if (listed or left_out or again) and _whole_word(folded, behind[-1].end, language) else end
 
 
 def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
@@ -156,8 +165,9 @@ def _whole_word(text: str, end: int, language: str) -> bool:
 
 
 def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) -> int | None:
-    """Where the longest time expression at the end begins, behind `after`."""
-    folded = _without_end(folded)
+    """Where the longest time expression at the end begins, behind `after`; _PARTLY if only a part of it is understood,
+    as in `at 8:00 and 20:00`."""
+    timed, folded = False, _without_end(folded)
     first = max(after, len(folded) - SPLIT_CHARACTERS)
     for found in list(re.finditer(r"\S" if language in UNSPACED else r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]:
         start = first + found.start()
@@ -165,9 +175,13 @@ def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) 
         if not words or words[-1].end != len(folded):
             continue
         if any(each.kind in ("past", "unsupported") for each in words):
-            return None
-        if words[0].kind != "and" and _is_time(words, now, zone):
+            return _PARTLY
+        if words[0].kind == "and":
+            if timed:
+                return _PARTLY
+        elif _is_time(words, now, zone):
             return start
+        timed = True
     return None
 
 

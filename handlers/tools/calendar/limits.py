@@ -35,8 +35,8 @@ MAX_ADDED = 2_000
 """Repetitions that are listed one by one in an entry."""
 _ZONE_RULE = frozenset(("FREQ", "BYMONTH", "BYDAY", "BYMONTHDAY", "UNTIL", "COUNT", "WKST"))
 """What the rule of a time zone's change needs. The library counts all changes from the first one on."""
-MAX_ZONE_CHANGES = 200
-"""Rules for the changes of time zones in one entry. About 0.1 s each since the year 1."""
+MAX_ZONE_CHANGES = 400
+"""Changes of time zones in one entry, and their rules. About 0.1 s for a rule since the year 1."""
 
 
 def read_lines(text: str) -> str:
@@ -47,12 +47,13 @@ def read_lines(text: str) -> str:
     for line in lines:
         upper = line[:40].upper().strip()
         if upper.startswith("BEGIN"):
-            begun = upper.rpartition(":")[2]
-            changes += begun in ("STANDARD", "DAYLIGHT")
+            begun = line.upper().rpartition(":")[2].strip()  # also behind parameters
+        zoned = begun in ("STANDARD", "DAYLIGHT")
+        ruled = upper.startswith(("RRULE", "EXRULE"))
+        changes += zoned and (ruled or upper.startswith("BEGIN"))
         removed += upper.startswith("EXDATE") and line.count(",")
         added += upper.startswith("RDATE") and line.count(",") + 1
-        odd = begun in ("STANDARD", "DAYLIGHT") and upper.startswith(("RRULE", "EXRULE")) and not _is_zone_rule(line)
-        kept.append("RRULE:FREQ=YEARLY" if odd else line)
+        kept.append("RRULE:FREQ=YEARLY" if zoned and ruled and not _is_zone_rule(line) else line)
     if len(kept) + removed > MAX_LINES or added > MAX_ADDED or changes > MAX_ZONE_CHANGES:
         raise ValueError("too large")
     return "\r\n".join(kept)
@@ -61,7 +62,9 @@ def read_lines(text: str) -> str:
 def _is_zone_rule(line: str) -> bool:
     name, _, rule = line.upper().strip().partition(":")
     parts = dict(each.partition("=")[::2] for each in rule.split(";"))
-    often = "," in parts.get("BYMONTH", "") + parts.get("BYDAY", "") or ("BYDAY" in parts and "BYMONTH" not in parts)
+    days, months = parts.get("BYMONTHDAY", ""), parts.get("BYMONTH", "")
+    often = "," in months + parts.get("BYDAY", "") or (("BYDAY" in parts or days) and not months)
+    often = often or ("," in days and "BYDAY" not in parts)
     return name == "RRULE" and parts.get("FREQ") == "YEARLY" and _ZONE_RULE.issuperset(parts) and not often
 
 

@@ -29,13 +29,14 @@ class CalendarServer(DavItems):
         self.organizer = details["user"] if "@" in details["user"] else ""
         """The address of the person who invites; empty if their user name is none."""
 
-    def calendar(self, name: str) -> tuple[str, str]:
-        """The calendar of this name; without one the first that can be changed. Raises ToolFailed."""
+    def calendar(self, name: str, named: bool) -> tuple[str, str]:
+        """The calendar of this name; without one the first that can be changed. Raises ToolFailed, which names the
+        others if `named`."""
         for each in self.collections():
             if not name or each[1].casefold() == name.strip().casefold():
                 return each
-        names = ", ".join(each[1] for each in self.collections())
-        raise ToolFailed(f"There is no calendar {name[:60]!r}. There are: {names or 'none'}.")
+        names = ", ".join(each[1] for each in self.collections()) or "none"
+        raise ToolFailed(f"There is no calendar {name[:60]!r}." + f" There are: {names}." * named)
 
     def search(self, url: str, first: datetime, last: datetime) -> Iterator[Item]:
         """The entries of a calendar with an event between two moments."""

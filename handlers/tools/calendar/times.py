@@ -16,6 +16,14 @@ _HELP = "write it like 2026-11-24T15:00, or 2026-11-24 for a whole day, or today
 FIRST_YEAR, LAST_YEAR = 1970, 2099
 
 
+def exactly(text: str, zone: ZoneInfo, now: float) -> str:
+    """The same time in words that `read_when` reads in the same way later, in the person's zone if it names no other.
+    Raises ToolFailed."""
+    when = read_when(text, zone, now)
+    own = isinstance(when, datetime) and when.tzinfo == zone  # a series keeps the zone's rules only without an offset
+    return (when.replace(tzinfo=None) if isinstance(when, datetime) and own else when).isoformat()
+
+
 def read_when(text: str, zone: ZoneInfo, now: float) -> When:
     """A day, or a moment in the person's zone if it names no other. Raises ToolFailed."""
     word = " ".join(text.lower().split())

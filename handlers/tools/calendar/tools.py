@@ -111,18 +111,23 @@ class CalendarTools:
         return await self._with(scope, work)
 
     async def _asks_to_invite(
-        self, scope: ToolScope, title: str, start: str, attendees: Sequence[str] = (), **_rest: object
+        self, scope: ToolScope, title: str, start: str, end: str = "", attendees: Sequence[str] = (), **_rest: object
     ) -> str | None:
-        """What the person should know before others are invited."""
+        """What the person should know before others are invited. What is confirmed is for the time that they saw."""
         if not attendees:
             return None
+        fixed = self._fixed(await time_zone(scope.time_zone), start=start, end=end)
         say, people = Say(scope.language), descriptions.people(attendees)
         words = "This puts “{title}” into your calendar and invites {people}; your server may send them a mail."
         whole = ", ".join(f"`{each}`" for each in attendees)
         shows = {
             name for name, same in (("title", quoted(title) == f"`{title}`"), ("attendees", people == whole)) if same
         }
-        return Preview(say(words, title=quoted(title), people=people), shows)
+        return Preview(say(words, title=quoted(title), people=people), shows, fixed)
+
+    def _fixed(self, zone: ZoneInfo, **given: str) -> dict[str, str]:
+        """The times that are given, also if they are read after midnight."""
+        return {name: times.exactly(text, zone, self._clock()) for name, text in given.items() if text}
 
     @tool(accounts=KINDS, traits=WRITES, asks=_asks_to_invite)
     async def create_event(
@@ -149,7 +154,7 @@ class CalendarTools:
             from handlers.tools.calendar import editing, events
 
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            url, name = server.calendar(calendar)
+            url, name = server.calendar(calendar, named=scope.private)
             uid, made = editing.new(changes, repeat, remind_minutes, server.organizer, url)
             found = events.find(made, "", zone)
             try:
@@ -166,7 +171,13 @@ class CalendarTools:
         return {"created": shown} | descriptions.attached(scope, invitation)
 
     async def _asks_to_change(
-        self, scope: ToolScope, id: str, attendees: list[str] | None = None, **_rest: object
+        self,
+        scope: ToolScope,
+        id: str,
+        start: str = "",
+        end: str = "",
+        attendees: list[str] | None = None,
+        **_rest: object,
     ) -> str | None:
         """Changing an event with attendees may write to them."""
         found = await self._find(scope, id)
@@ -174,7 +185,8 @@ class CalendarTools:
         if not people:
             return None
         zone = await time_zone(scope.time_zone)
-        return Preview(descriptions.changing(Say(scope.language), found, people, zone), ("id",))
+        fixed = self._fixed(zone, start=start, end=end)
+        return Preview(descriptions.changing(Say(scope.language), found, people, zone), ("id",), fixed)
 
     @tool(accounts=KINDS, traits=CHANGES, asks=_asks_to_change)
     async def update_event(

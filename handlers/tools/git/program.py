@@ -72,7 +72,8 @@ printf %s "$1" >/tmp/gitconfig
 if [ -n "$2" ]; then
     cd -- "$2" 2>/dev/null || exit 97
 elif ! git rev-parse --git-dir >/dev/null 2>&1; then
-    found=$(find . -maxdepth 4 -name .git -prune -exec dirname {} \; 2>/dev/null | head -n 20)
+    found=$(find . -maxdepth 4 -name '.git-clone-*' -prune -o -name .git -prune -exec dirname {} \; 2>/dev/null |
+        head -n 20)
     case "$found" in
         "") exit 98 ;;
         *"

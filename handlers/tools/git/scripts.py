@@ -70,12 +70,13 @@ then git switch --quiet "$1"; else git switch --quiet -c "$1"; fi && git status 
 CLONE = """
 refuse() { echo "$2 exists already: choose another folder, or use git_pull there."; exit 1; }
 [ ! -e "$2" ] && [ ! -L "$2" ] || refuse "$@"
+find . -maxdepth 1 -name '.git-clone-*' -mmin +120 -exec rm -rf -- {} + 2>/dev/null
 git clone --quiet --no-recurse-submodules ${4:+--depth "$4"} -- "$1" "$3" || exit
 mkdir -p -- "$(dirname -- "$2")" && mv -T -- "$3" "$2" || { rm -rf -- "$3"; refuse "$@"; }
 cd -- "$2" && git log -1 --format="Cloned into the folder $2. The newest commit: %h %s" 2>/dev/null ||
     echo "Cloned into the folder $2. It has no commits yet."
 """
-"""Clones `$1` into the new folder `$3`, which becomes `$2` once it is complete."""
+"""Clones `$1` into the new folder `$3`, which becomes `$2` once it is complete. Those of killed clones are deleted."""
 REMOVE = 'rm -rf -- "$1"'
 PULL = (
     ORIGIN

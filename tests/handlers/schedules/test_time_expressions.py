@@ -617,6 +617,9 @@ def test_a_time_with_a_wrong_rule_is_refused(rule: str) -> None:
     [
         ("en", "every day at 8 and 20 take the pill", "take the pill"),
         ("en", "at 8 and at 20:00 take the pill", "take the pill"),
+        ("en", "every day at 8:00, 12:00 and 20:00 take the pill", "take the pill"),
+        ("en", "every day at 8, 12 and 20 take the pill", "take the pill"),
+        ("en", "every Monday at 8 and Wednesday at 9 gym", "gym"),
         ("en", "every month on the last day pay the rent", "pay the rent"),
         ("en", "every month on the last Friday pay the rent", "pay the rent"),
         ("en", "every weekday except Friday at 8 stand-up", "stand-up"),
@@ -664,6 +667,11 @@ def test_half_of_a_time_is_no_time(language: str, text: str, rest: str) -> None:
         "stand-up every weekday except Friday at 8",
         "stand-up every weekday at 8 except Friday",
         "take the pill every day at 8 and 20",
+        "stand-up every weekday except Friday at 8:00",
+        "take the pill every day at 8:00 and 20:00",
+        "take the pill every day at 8 and at 20",
+        "take the pill every day at 8am and 8pm",
+        "gym every Monday at 8 and Wednesday at 9",
         "pay the rent every month on the last day",
     ],
 )

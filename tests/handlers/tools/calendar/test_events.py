@@ -13,6 +13,7 @@ import pytest
 
 from handlers.tools.calendar import events
 from handlers.tools.calendar.editing import Changes, change, read_rule
+from handlers.tools.calendar.limits import MAX_ZONE_CHANGES, read_lines
 from routing.errors import ToolFailed
 
 CPU_SECONDS = 30
@@ -24,6 +25,7 @@ ZONE_RULES = (
     "RRULE:FREQ=DAILY;INTERVAL=0",
     "RRULE:FREQ=SEC\r\n ONDLY",
     "EXRULE:FREQ=SECONDLY",
+    f"RRULE:FREQ=YEARLY;BYMONTHDAY={','.join(map(str, range(1, 32)))}",
 )
 EVENTS = (
     "DTSTART:20261124T000000Z\r\nRRULE:FREQ=DAILY;INTERVAL=0",
@@ -68,6 +70,13 @@ def entry(event: str, zone_rule: str = "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU")
         f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nTZID:Odd\r\n{changes}END:VTIMEZONE\r\n"
         f"BEGIN:VEVENT\r\nUID:odd\r\n{event}\r\nSUMMARY:Odd\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
     )
+
+
+def test_rules_of_time_zones_are_found_behind_parameters_and_counted() -> None:
+    zone = "BEGIN:VTIMEZONE\r\nBEGIN;X={more}:STANDARD\r\n{rules}END:STANDARD\r\nEND:VTIMEZONE\r\n"
+    assert "SECONDLY" not in read_lines(zone.format(more="a" * 60, rules="RRULE:FREQ=SECONDLY\r\n"))
+    with pytest.raises(ValueError, match="too large"):
+        read_lines(zone.format(more="a", rules="RRULE:FREQ=YEARLY\r\n" * MAX_ZONE_CHANGES))
 
 
 def test_no_entry_takes_for_ever() -> None:

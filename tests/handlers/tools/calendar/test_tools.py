@@ -13,6 +13,7 @@ import pytest
 
 from handlers.accounts import guarded_session
 from handlers.outgoing import MAX_FILES, OutgoingFiles
+from handlers.tools.authoring.tool import Preview
 from routing.errors import ToolFailed
 from routing.types.messages import OutgoingFile
 from tests.handlers.tools.calendar.harness import BEN, Office, office
@@ -139,6 +140,8 @@ async def test_inviting_asks_and_attaches_the_invitation(on: Office) -> None:
     assert asked == (
         "This puts “`Lunch`” into your calendar and invites `bob@example.com`; your server may send them a mail."
     )
+    assert isinstance(asked, Preview)
+    assert asked.fixed == {"start": "2026-11-24"}, "also if the button is pressed after midnight"
     made = json.loads(await on.call("create_event", title="Lunch", start="tomorrow 12:00", **people))
     assert "invitation.ics" in made["attached"]
     (invitation,) = on.sent
