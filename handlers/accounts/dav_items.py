@@ -71,7 +71,8 @@ class DavItems:
         return Item(url, response.content.decode("utf-8", "replace"), response.headers.get("etag", ""))
 
     def create(self, collection: str, uid: str, data: bytes) -> Item:
-        """Store a new item. Raises ItemChanged if there is one with this unique id."""
+        """Store a new item. Raises ItemChanged if there is one with this unique id; Nextcloud answers 400 to that of a
+        deleted one."""
         url = self.place(collection, uid)
         self._write("PUT", url, data, {"If-None-Match": "*"})
         return Item(url, "", "")
@@ -94,6 +95,10 @@ class DavItems:
     def _write(self, method: str, url: str, data: bytes | None, headers: dict[str, str]) -> None:
         headers = headers | ({"Content-Type": f"{self.mime}; charset=utf-8"} if data is not None else {})
         response = self.session.request(method, url, data, headers)
+        if "If-None-Match" in headers and response.status_code in (400, 409):
+            raise ItemChanged(
+                f"The server does not store the {self.noun}: its id is in use, or something in it is wrong."
+            )
         if response.status_code == 412:
             raise ItemChanged(f"The {self.noun} has changed meanwhile. Look for it again.")
         if response.status_code == 403:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -160,9 +161,13 @@ class CalendarTools:
             try:
                 entry = server.create(url, uid, editing.written(made))
             except ItemChanged:
-                entry = server.read(server.place(url, uid))
-                parsed = events.parse(entry.text)
-                if parsed is None or not found.is_same(events.find(parsed, "", zone)):
+                there = None
+                with suppress(ToolFailed):  # it was deleted
+                    there = server.read(server.place(url, uid))
+                parsed = events.parse(there.text) if there is not None else None
+                if there is not None and parsed is not None and found.is_same(events.find(parsed, "", zone)):
+                    entry = there
+                else:
                     entry = server.create(url, editing.with_new_uid(made), editing.written(made))
             invitation = editing.invitation(made) if changes.attendees else b""
             return descriptions.shown(found, name, _identity(server, entry, ""), zone), invitation
