@@ -35,13 +35,13 @@ async def detect_ollama(models: Models, seconds: float) -> None:
 async def keep_detecting(models: Models) -> None:
     """Log which model answers, then keep looking for an Ollama that starts later, until cancelled."""
     if (message := describe_keyless_model(models)) is not None:
-        log.warning("[Models] %s", message)
+        log.info("[Models] %s", message)
     while True:
         await asyncio.sleep(RETRY_SECONDS)
         if models.running is None and models.only_ollama():
             await detect_ollama(models, FIRST_TIMEOUT_SECONDS)
             if models.ollama is not None:
-                log.warning("[Models] %s", describe_keyless_model(models))
+                log.info("[Models] %s", describe_keyless_model(models))
 
 
 def describe_keyless_model(models: Models) -> Reason | None:
