@@ -93,26 +93,14 @@ class ContactTools:
 
         return await self._with(scope, work)
 
-    async def _asks_to_change(
-        self,
-        scope: ToolScope,
-        id: str,
-        name: str = "",
-        phones: list[str] | None = None,
-        emails: list[str] | None = None,
-        company: str = "",
-        address: str = "",
-        birthday: str = "",
-        notes: str = "",
-    ) -> str | None:
+    async def _asks_to_change(self, scope: ToolScope, id: str, **given: Any) -> str | None:
         """What would be gone; None if nothing is removed or replaced."""
 
         def work(books: AddressBooks) -> tuple[str, list[str]]:
             from handlers.tools.contacts import cards
 
             card = _read(books, id)[1]
-            given = cards.Fields(name, phones, emails, company, address, birthday, notes)
-            return cards.name_of(card), cards.lost(card, given)
+            return cards.name_of(card), cards.lost(card, cards.Fields(**given))
 
         whose, lost = await self._with(scope, work)
         return Preview(_change_note(Say(scope.language), whose, lost), ("id",)) if lost else None
