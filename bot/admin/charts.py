@@ -46,7 +46,7 @@ def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> Chart:
             if amount:
                 height = HEIGHT * amount / (step * ticks)
                 tops[at] -= height
-                label = f"{days[at].date:%b %d}, {band.name}: {amount_text(amount, measure, SAY)}"
+                label = f"{days[at].date:%b %d}, {band.name}: {amount_text(amount, measure, SAY, step)}"
                 series = min(number, len(COLOURS))
                 bars.append(Bar(at * BAR_WIDTH + GAP / 2, round(tops[at], 2), round(height, 2), series, label))
     return Chart(
@@ -55,7 +55,7 @@ def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> Chart:
         ticks=tuple(amount_text(step * tick, measure, SAY, step) for tick in range(ticks, -1, -1)),
         dates=tuple(f"{days[at].date:%b %d}" for at in sorted({0, len(days) // 2, len(days) - 1})) if days else (),
         legend=tuple(
-            (min(number, len(COLOURS)), band.name, amount_text(sum(band.amounts), measure, SAY))
+            (min(number, len(COLOURS)), band.name, amount_text(sum(band.amounts), measure, SAY, step))
             for number, band in enumerate(bands)
         ),
         unknown=sum(each.unknown for day in days for each in day.models),

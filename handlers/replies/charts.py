@@ -108,7 +108,7 @@ def _scale(most: float) -> tuple[float, int]:
     return step, max(1, math.ceil(most / step - 1e-9))
 
 
-def amount_text(amount: float, measure: Measure, say: Say, step: float = 0.01) -> str:
+def amount_text(amount: float, measure: Measure, say: Say, step: float) -> str:
     """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`. Dollars get the decimals that `step` needs."""
     if measure == "cost":
         return say("${amount}", amount=say.number(amount, f".{max(2, -math.floor(math.log10(step)))}f"))
