@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from handlers.demo_model import NOTE, TOPICS, Demo
@@ -33,6 +35,7 @@ async def test_the_demo_model_is_named_in_start_and_tier(keyless: BotHarness) ->
 async def test_the_demo_model_is_named_in_the_startup_log(
     keyless: BotHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     async with running(keyless):
         await until(lambda: NOTE in caplog.text)
 

@@ -27,7 +27,7 @@ def ollama_only(on: BotHarness) -> BotHarness:
 
 
 async def test_a_running_ollama_serves_every_tier(ollama_only: BotHarness, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.INFO)
     async with running(ollama_only):
         await ollama_only.ms.journal.wait(lambda: any(each.endpoint == "ps" for each in ollama_only.ms.journal), 30)
         assert (await ask(ollama_only, "hello")).text == "You said: hello"
