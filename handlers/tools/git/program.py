@@ -41,6 +41,7 @@ _VARIABLES = {
     "GIT_SEQUENCE_EDITOR": "false",
     "GIT_CEILING_DIRECTORIES": MOUNT,
     "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": "/dev/null",
 }
@@ -67,8 +68,12 @@ _SETTINGS = (
     ("advice.detachedHead", "false"),
     ("advice.graftFileDeprecated", "false"),
 )
+_IDENTITY = """
+(trap '' XFSZ; printf %s "$1" >/tmp/gitconfig) 2>/dev/null
+"""
+"""Makes the identity `$1` the system's configuration, so that `git config` in the folder can change it. In a full
+folder, where no file can be written, the rest goes on without it."""
 _ENTER = r"""
-printf %s "$1" >/tmp/gitconfig
 if [ -n "$2" ]; then
     cd -- "$2" 2>/dev/null || exit 97
 elif ! git rev-parse --git-dir >/dev/null 2>&1; then
@@ -84,8 +89,7 @@ fi
 git rev-parse --git-dir >/dev/null || exit 96
 shift 2
 """
-"""Enters the repository at the path `$2`; without a path, the only one of the person's. The identity `$1` is the
-system's configuration, so that `git config` in the folder can change it."""
+"""Enters the repository at the path `$2`; without a path, the only one of the person's."""
 _STOPPED: dict[Ended, str] = {
     "seconds": "it reached the time limit. For a large repository, clone with depth 1",
     "memory": "it needed too much memory. For a large repository, clone with depth 1",
@@ -189,11 +193,9 @@ def _command(identity: Identity, script: Script, settings: Sequence[tuple[str, s
     for number, (name, value) in enumerate(settings):
         variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     environment = [f"{name}={value}" for name, value in variables.items()]
-    if script.repository is None:
-        shell = ["/bin/sh", "-c", 'printf %s "$1" >/tmp/gitconfig; shift\n' + script.text, "sh", identity.configuration]
-    else:
-        shell = ["/bin/sh", "-c", _ENTER + script.text, "sh", identity.configuration, script.repository]
-    return ["/usr/bin/env", *environment, *shell, *script.arguments]
+    place, entered = ("shift\n", ()) if script.repository is None else (_ENTER, (script.repository,))
+    shell = ("/bin/sh", "-c", _IDENTITY + place + script.text, "sh", identity.configuration)
+    return ["/usr/bin/env", *environment, *shell, *entered, *script.arguments]
 
 
 def _printed(ran: ExecResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -188,8 +189,6 @@ async def test_a_repository_of_ones_own_and_several(tmp_path: Path, tools: GitTo
 
 
 async def test_a_clone_that_is_too_large_leaves_nothing(tmp_path: Path, server: GitServer) -> None:
-    import os
-
     bare_repository(tmp_path / "srv", "large.git")
     work = tmp_path / "srv" / "large.git.work"
     (work / "blob").write_bytes(os.urandom(8_000_000))
@@ -199,11 +198,21 @@ async def test_a_clone_that_is_too_large_leaves_nothing(tmp_path: Path, server: 
     tools = GitTools(await made(tmp_path, SandboxLimits(disk_bytes=2_000_000)), NOBODY, here)
     with pytest.raises(ToolFailed, match=r"the person's folder is full|larger than the person's folder"):
         await tools.git_clone(ADA, f"{server.root}/large.git")
-    assert not (home(tmp_path) / "large").exists()
+    assert not os.listdir(home(tmp_path))
     (home(tmp_path) / "notes").mkdir()
     with pytest.raises(ToolFailed, match="exists already"):
         await tools.git_clone(ADA, f"{server.root}/notes.git")
     assert (home(tmp_path) / "notes").exists()
+
+
+async def test_git_reads_and_a_stopped_clone_is_deleted_in_a_full_folder(tmp_path: Path, server: GitServer) -> None:
+    tools = GitTools(await made(tmp_path, SandboxLimits(disk_bytes=2_000_000)), NOBODY, here)
+    await tools.git_clone(ADA, f"{server.root}/notes.git")
+    (home(tmp_path) / "film").write_bytes(bytes(3_000_000))
+    assert "Repository: /files/notes" in await tools.git_status(ADA)
+    with pytest.raises(ToolFailed, match="the person's folder is full"):
+        await tools.git_clone(ADA, f"{server.root}/notes.git", "again")
+    assert sorted(os.listdir(home(tmp_path))) == ["film", "notes"]
 
 
 async def test_a_clone_that_is_stopped_deletes_nothing_that_was_there(
