@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.rules import DAYS, EVERY, LAST_DAY, is_cron, local_time, next_time
+from handlers.schedules.rules import DAYS, EVERY, MONTH, day_of_month, is_rule, local_time, next_time
 from handlers.schedules.time_words import PARTS
 from routing.errors import Refused
 
 DEFAULT_TIME = time(9)
 """The time of a day without one."""
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-LONGEST_MONTH = 31
+SHORTEST_MONTH = 28
 SMALL_HOURS = 4
 """Before this hour, "tonight" means the next day."""
 _LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, "night": 6}
@@ -129,7 +129,7 @@ class ParsedExpression:
         try:
             day = today + timedelta(days=self.relative_days or 0)
             months = day.month - 1 + self.months
-            day = _day(day.year + months // 12, months % 12 + 1, day.day)
+            day = day_of_month(day.year + months // 12, months % 12 + 1, day.day)
         except (ValueError, OverflowError):
             raise NotATimeError from None
         if self.days:
@@ -161,10 +161,10 @@ class ParsedExpression:
             if month is None:
                 months = [today.month - 1 + ahead for ahead in range(3)]
                 days = [(today.year + each // 12, each % 12 + 1) for each in months]
-                tried = [date(*each, day) for each in days if day <= _day(*each, 31).day]
+                tried = [date(*each, day) for each in days if day <= day_of_month(*each, 31).day]
             else:
                 years = [year] if year is not None else [today.year + ahead for ahead in range(9)]
-                tried = [date(each, month, day) for each in years if day <= _day(each, month, 31).day]
+                tried = [date(each, month, day) for each in years if day <= day_of_month(each, month, 31).day]
         except (ValueError, OverflowError):
             tried = []
         times = [(self._on_day(each, at), each) for each in tried]
@@ -195,42 +195,32 @@ class ParsedExpression:
             first = local_time(self.here.date(), at, self._zone)
             rule = f"{DAYS}{number * (7 if unit == 'week' else 1)} {at:%H:%M}"
             return When(first if first > self._now else next_time(rule, first, self._now, self._zone) or first, rule)
-        return self._by_cron(f"{at.minute} {at.hour} {self._fields(unit)}")
-
-    def _fields(self, unit: str) -> str:
-        """Day, month and weekday of the cron expression."""
-        year, month, day = self.named_date
-        if year is not None:
-            raise NotATimeError
-        if month is not None:
-            if day is None or self.days:
-                raise NotATimeError
-            return f"{day} {month} *"
-        if day is not None or unit == "month":
-            if self.days:
-                raise NotATimeError
-            day = day or self.here.day
-            return f"{LAST_DAY if day == LONGEST_MONTH else day} * *"
-        if unit == "year":
-            return f"{self.here.day} {self.here.month} *"
-        if self.days:
-            return f"* * {_weekdays(self.days)}"
-        if unit == "week":
-            return f"* * {_weekdays({self.here.weekday()})}"
-        if unit == "day" or self.part:
-            return "* * *"
-        raise NotATimeError
-
-    def _by_cron(self, rule: str) -> When:
-        if not is_cron(rule) or (first := next_time(rule, self._now, self._now, self._zone)) is None:
+        rule = self._rule(unit, at)
+        if not is_rule(rule) or (first := next_time(rule, self._now, self._now, self._zone)) is None:
             raise NotATimeError
         return When(first, rule)
 
-
-def _day(year: int, month: int, day: int) -> date:
-    """This day, or the last one of its month."""
-    following = date(year + month // 12, month % 12 + 1, 1)
-    return min(date(year, month, 1) + timedelta(days=day - 1), following - timedelta(days=1))
+    def _rule(self, unit: str, at: time) -> str:
+        clock = f"{at.minute} {at.hour}"
+        year, month, day = self.named_date
+        if year is not None or (self.days and (month or day or unit == "month")):
+            raise NotATimeError
+        if month is not None:
+            if day is None:
+                raise NotATimeError
+            return f"{clock} {day} {month} *"
+        if day is not None or unit == "month":
+            day = day or self.here.day
+            return f"{MONTH}{day} {at:%H:%M}" if day > SHORTEST_MONTH else f"{clock} {day} * *"
+        if unit == "year":
+            return f"{clock} {self.here.day} {self.here.month} *"
+        if self.days:
+            return f"{clock} * * {_weekdays(self.days)}"
+        if unit == "week":
+            return f"{clock} * * {_weekdays({self.here.weekday()})}"
+        if unit == "day" or self.part:
+            return f"{clock} * * *"
+        raise NotATimeError
 
 
 def _shown(year: int | None, month: int | None, day: int) -> str:

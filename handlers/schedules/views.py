@@ -6,13 +6,13 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from handlers.languages import Say
-from handlers.schedules.rules import LAST_DAY
 from routing.types.schedules import Schedule
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 LONG_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 """In the order of cron."""
+LONGEST_MONTH = "31"
 MAX_TEXT = 80
 LATE_SECONDS = 60.0
 
@@ -43,6 +43,10 @@ def repetition(say: Say, rule: str) -> str:
         return say("every hour") if hours == 1 else say("every {n} hours", n=hours)
     if name == "@days":
         return say("every {n} days at {time}", n=int(fields[0]), time=fields[1])
+    if name == "@month":
+        if fields[0] == LONGEST_MONTH:
+            return say("every month on the last day at {time}", time=fields[1])
+        return say("every month on day {day} or the last day at {time}", day=fields[0], time=fields[1])
     return _cron(say, rule)
 
 
@@ -60,7 +64,7 @@ def _cron(say: Say, rule: str) -> str:
         return say("every {days} at {time}", days=days, time=time)
     if weekday == "*" and day.isdigit():
         return say("every month on day {day} at {time}", day=day, time=time)
-    if (day, weekday) == (LAST_DAY, "*"):
+    if (day, weekday) == ("L", "*"):
         return say("every month on the last day at {time}", time=time)
     return f"cron `{rule}`"
 

@@ -7,7 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from handlers.languages import Say
 from handlers.schedules.rules import is_cron, local_time, next_time, shortest_gap
+from handlers.schedules.views import repetition
 
 
 def times(rule: str, start: str, zone: str, count: int) -> list[str]:
@@ -35,11 +37,26 @@ def times(rule: str, start: str, zone: str, count: int) -> list[str]:
         ("0 8 * * *", "2026-10-24T08:00", "Europe/Berlin", ["10-25 08:00+0100", "10-26 08:00+0100"]),
         ("@days 7 02:30", "2026-03-22T02:30", "Europe/Berlin", ["03-29 03:30+0200", "04-05 02:30+0200"]),
         ("@days 7 02:30", "2026-10-18T02:30", "Europe/Berlin", ["10-25 02:30+0200", "11-01 02:30+0100"]),
+        ("@month 30 08:00", "2027-01-30T08:00", "Europe/Berlin", ["02-28 08:00+0100", "03-30 08:00+0200"]),
+        ("@month 31 08:00", "2028-01-31T08:00", "Europe/Berlin", ["02-29 08:00+0100", "03-31 08:00+0200"]),
         ("@every 3600", "2026-10-25T01:00", "Europe/Berlin", ["10-25 02:00+0200", "10-25 02:00+0100"]),
     ],
 )
 def test_each_time_once(rule: str, start: str, zone: str, wanted: list[str]) -> None:
     assert times(rule, start, zone, 2) == wanted
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("@month 30 08:00", "every month on day 30 or the last day at 08:00"),
+        ("@month 31 08:00", "every month on the last day at 08:00"),
+        ("0 8 L * *", "every month on the last day at 08:00"),
+        ("0 8 30 * *", "every month on day 30 at 08:00"),
+    ],
+)
+def test_days_of_a_month_in_words(rule: str, words: str) -> None:
+    assert repetition(Say("en"), rule) == words
 
 
 def test_nothing_is_repeated_in_the_second_of_two_equal_hours() -> None:

@@ -695,5 +695,6 @@ def test_words_behind_a_time_are_text(text: str, rest: str) -> None:
 
 
 def test_every_month_on_the_31st_is_the_last_day_of_shorter_months() -> None:
-    assert shown("every month on the 31st", "en") == "11-30 09:00 0 9 L * *"
-    assert shown("every month on the 31st", "en", NOW + 8 * 24 * 3600) == "12-31 09:00 0 9 L * *"
+    assert shown("every month on the 31st", "en") == "11-30 09:00 @month 31 09:00"
+    assert shown("every month on the 31st", "en", NOW + 8 * 24 * 3600) == "12-31 09:00 @month 31 09:00"
+    assert shown("every month on the 30th at 8:15", "en") == "11-30 08:15 @month 30 08:15"
