@@ -47,7 +47,7 @@ class WorkspaceSource:
                 there = self._named(way)
                 traits = self._mcp.traits(there or "")
                 traits = replace(traits, confirm=True, allowed_in="") if way.confirm else traits
-                traits = replace(traits, private=way.private)
+                traits = replace(traits, private=way.private or traits.private)
                 roles = (manifest.role, self._mcp.role(there)) if there else (manifest.role,)
                 yield Tool(name, self._call(way), min(roles, key=ROLES.index), traits, self._off(way))
 

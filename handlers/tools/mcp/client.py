@@ -130,6 +130,7 @@ class McpClient:
             seconds=server.seconds + _SPARE_SECONDS,
             confirm=not tool.read_only,
             allowed_in="mcp.json" if server.allow is None or tool.name in server.allow else "",
+            private=server.private,
         )
 
     async def call(self, tool_name: str, arguments: Mapping[str, Any], scope: ToolScope) -> str:

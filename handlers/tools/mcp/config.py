@@ -47,7 +47,7 @@ ALLOWED: Kind[frozenset[str] | None] = Kind(
 )
 SECONDS = number(f"must be seconds, at most {MAX_CALL_SECONDS} (some programs count milliseconds)", MAX_CALL_SECONDS)
 
-_FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "disabled", "timeout", "type")
+_FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "private", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
 _SECRET_FLAG = re.compile(r"--?[\w-]*(?:key|token|secret|password|auth)(?:=|$)", re.IGNORECASE)
@@ -112,7 +112,8 @@ class Endpoint:
 @dataclass(frozen=True, slots=True)
 class Server:
     """One entry. `seconds` limits a call, `role` is the lowest that may use the server, `fault` says why it can't be
-    used. The tools in `allow`, by their names at the server, need no confirmation; None means all tools."""
+    used. The tools in `allow`, by their names at the server, need no confirmation; None means all tools. `private`: its
+    results show what only the asking person may see."""
 
     name: str
     reached: Command | Endpoint | None = None
@@ -122,6 +123,7 @@ class Server:
     fault: Reason = NO_REASON
     secrets: tuple[str, ...] = field(default=(), repr=False)
     allow: frozenset[str] | None = frozenset()
+    private: bool = False
 
     def hidden(self, text: str) -> str:
         """The text without its secrets."""
@@ -181,6 +183,7 @@ def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folde
             role=section.value("role", ROLE, "owner"),
             seconds=section.value("timeout", SECONDS, CALL_SECONDS),
             allow=section.value("allow", ALLOWED, frozenset()),
+            private=section.flag("private", False),
         )
         if server.disabled:
             return server

@@ -80,10 +80,19 @@ async def test_a_program_runs_with_its_arguments_for_permitted_people(own: Own) 
         await own.run("get_weather", role="user")
 
 
-@pytest.mark.parametrize("way", [{"command": ["weather"]}, {"mcp": "sea/tide"}])
-async def test_a_private_tool_needs_a_confirmation_where_others_read_along(own: Own, way: dict[str, Any]) -> None:
-    own.write("weather", task("get_weather", **way, private=True))
-    own.servers.server("sea", {"tools": ["tide"]}, role="user")
+@pytest.mark.parametrize(
+    ("way", "server"),
+    [
+        ({"command": ["weather"], "private": True}, {}),
+        ({"mcp": "sea/tide", "private": True}, {}),
+        ({"mcp": "sea/tide"}, {"private": True}),
+    ],
+)
+async def test_a_private_tool_needs_a_confirmation_where_others_read_along(
+    own: Own, way: dict[str, Any], server: dict[str, bool]
+) -> None:
+    own.write("weather", task("get_weather", **way))
+    own.servers.server("sea", {"tools": ["tide"]}, role="user", **server)
     await own.servers.client.start()
     await own.servers.connected("sea")
     assert own.toolbox.traits("get_weather").private

@@ -86,6 +86,9 @@ async def test_annotations_become_traits(on: McpHarness) -> None:
     assert on.client.traits("s_reads") == Traits(parallel=True, changes=False, seconds=12)
     assert on.client.traits("s_adds") == Traits(False, True, 12, confirm=True, allowed_in="mcp.json")
     assert on.client.traits("s_says_nothing") == Traits(False, True, 12, confirm=True)
+    on.server("mail", {"tools": tools}, private=True)
+    await on.started("mail")
+    assert on.client.traits("mail_reads").private
 
 
 async def test_servers_are_limited_to_roles(on: McpHarness) -> None:
