@@ -21,7 +21,6 @@ from routing.errors import Reason, Refused
 MAX_CHARACTERS = 200
 """Maximum length of a time expression."""
 MAX_YEARS = 10
-_PARTLY = -1
 _FIGURES = ("number", "clock", "point")
 SPLIT_CHARACTERS = 400
 """A time is looked for in this many characters at the beginning and at the end of a text."""
@@ -77,17 +76,14 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
             return None
         if end and (whole := _whole_prefix(folded[:SPLIT_CHARACTERS], end, code)) > end:
             return text[:whole], _without_lead(text[whole:], code)  # `understand` refuses it
-        start = None if timed else _suffix(folded, end, now, zone, code)
-        if start == _PARTLY and not end:
-            return None  # no other language may read a part of it
-        if start not in (None, _PARTLY) and end:  # "Monday meeting at 9"
+        start, whole = (None, True) if timed else _suffix(folded, end, now, zone, code)
+        if start is not None and end and whole:  # "Monday meeting at 9"
             when = f"{text[:end]} {text[start:]}"
             if _is_time(scan(lower(when), code), now, zone):
                 return when, _without_lead(text[end:start], code)
-            start = None
-        if end and start in (None, _PARTLY):
+        if end:
             return text[:end], _without_lead(text[end:], code)
-        if start is not None:
+        if start is not None:  # `understand` refuses what is not whole, so that no other language reads a part of it
             return text[start:], text[:start].strip(" ,;:-")
     return None
 
@@ -164,10 +160,10 @@ def _whole_word(text: str, end: int, language: str) -> bool:
     return end >= len(text) or language in UNSPACED or not (text[end].isalnum() and text[end - 1].isalnum())
 
 
-def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) -> int | None:
-    """Where the longest time expression at the end begins, behind `after`; _PARTLY if only a part of it is understood,
-    as in `at 8:00 and 20:00`."""
-    timed, folded = False, _without_end(folded)
+def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) -> tuple[int | None, bool]:
+    """Where the longest time expression at the end begins, behind `after`, and whether it is understood as a whole:
+    `at 8:00 and 20:00` is not."""
+    outermost, folded = None, _without_end(folded)
     first = max(after, len(folded) - SPLIT_CHARACTERS)
     for found in list(re.finditer(r"\S" if language in UNSPACED else r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]:
         start = first + found.start()
@@ -175,14 +171,15 @@ def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) 
         if not words or words[-1].end != len(folded):
             continue
         if any(each.kind in ("past", "unsupported") for each in words):
-            return _PARTLY
+            return start if outermost is None else outermost, False
         if words[0].kind == "and":
-            if timed:
-                return _PARTLY
+            if outermost is not None:
+                return outermost, False
         elif _is_time(words, now, zone):
-            return start
-        timed = True
-    return None
+            return start, True
+        elif outermost is None:
+            outermost = start
+    return None, True
 
 
 def _ordered(language: str) -> Iterable[str]:
