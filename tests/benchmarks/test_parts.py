@@ -139,7 +139,7 @@ def test_memory_is_compared_with_the_floor_after_the_turns(ours: float, kept: bo
     assert section.figures["ours"] == {"when ready": 120.0, "after the turns": ours}
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.slow
 def test_every_component_can_be_loaded() -> None:
     loaded = memory.components()
     assert [part.name for part in loaded[1:]] == [component.name for component in memory.COMPONENTS]

@@ -318,10 +318,12 @@ class BotProcess:
         await asyncio.to_thread(self._process.start)
         return self
 
-    async def __aexit__(self, *_exception: object) -> None:
+    async def __aexit__(self, failed: type[BaseException] | None, *_exception: object) -> None:
         if self._process is not None and self._process.exitcode is None:
             await self.kill()
         assert self.log is self._log  # read once more
+        if failed:
+            print(self._log)
         self._output.unlink(missing_ok=True)
 
     def signal(self, number: signal.Signals) -> None:
