@@ -48,6 +48,9 @@ class RadicaleServer:
         )
         self._application = Application(configuration)
         self.fault: Fault | None = None
+        self.keeps_deleted = False
+        """As Nextcloud does: an item that was deleted can't be stored again under its name."""
+        self._deleted: set[str] = set()
         self.requests: list[tuple[str, str]] = []
         self._http = make_server("127.0.0.1", 0, self._answer, _Server, _Quiet)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
@@ -115,8 +118,19 @@ class RadicaleServer:
         return text
 
     def _answer(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
-        self.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"]))
-        if self.fault is None:
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        self.requests.append((method, path))
+        fault = self.fault
+        if method == "PUT" and path in self._deleted:
+            fault = _bad_request
+        if method == "DELETE" and self.keeps_deleted:
+            self._deleted.add(path)
+        if fault is None:
             return self._application(environ, start)
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        return self.fault(environ, start)
+        return fault(environ, start)
+
+
+def _bad_request(_environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+    start("400 Bad Request", [])
+    return [b"Deleted calendar object with uid already exists in this calendar collection."]

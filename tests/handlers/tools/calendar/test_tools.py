@@ -81,6 +81,16 @@ async def test_the_same_event_is_not_made_twice(on: Office) -> None:
     assert len(await listed(on, "tomorrow")) == 3
 
 
+async def test_a_deleted_event_is_made_again_where_the_server_keeps_its_name(on: Office) -> None:
+    given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00"}
+    on.server.keeps_deleted = True
+    first = json.loads(await on.call("create_event", **given))["created"]
+    await on.call("delete_event", id=first["id"])
+    again = json.loads(await on.call("create_event", **given))["created"]
+    assert again["id"] != first["id"]
+    assert await listed(on, "tomorrow") == [again]
+
+
 async def test_whole_days_end_on_their_last_day(on: Office) -> None:
     await on.call("create_event", title="Holiday", start="2026-12-24", end="2026-12-26")
     (found,) = await listed(on, "2026-12-26")
