@@ -38,8 +38,8 @@ commits to push, and those that show that commits which were merged are on the s
 the newest `$1`."""
 COMMIT = """
 if [ $# -gt 0 ]; then git add -A -- "$@"; else git add -A; fi || exit
-if git diff --cached --quiet; then echo "There is nothing to commit: no file has changed."; exit 1; fi
-git commit --quiet --cleanup=strip -F - &&
+if git diff --cached --quiet -- "$@"; then echo "There is nothing to commit: no file has changed."; exit 1; fi
+git commit --quiet --cleanup=strip -F - ${1+--only} -- "$@" &&
     git log -1 --stat --format="Committed %h on the branch $(git branch --show-current): %s"
 """
 STATUS = """
