@@ -69,10 +69,11 @@ _SETTINGS = (
     ("advice.graftFileDeprecated", "false"),
 )
 _IDENTITY = """
-(trap '' XFSZ; printf %s "$1" >/tmp/gitconfig) 2>/dev/null
+trap '' XFSZ
+printf %s "$1" 2>/dev/null >/tmp/gitconfig
 """
 """Makes the identity `$1` the system's configuration, so that `git config` in the folder can change it. In a full
-folder, where no file can be written, the rest goes on without it."""
+folder, where no file can be written, git is not killed: it reads, ends what it began, and removes its locks."""
 _ENTER = r"""
 if [ -n "$2" ]; then
     cd -- "$2" 2>/dev/null || exit 97
@@ -90,6 +91,8 @@ git rev-parse --git-dir >/dev/null || exit 96
 shift 2
 """
 """Enters the repository at the path `$2`; without a path, the only one of the person's."""
+_TOO_LARGE = "File too large"
+"""The system's words for a write beyond the limit of the folder."""
 _STOPPED: dict[Ended, str] = {
     "seconds": "it reached the time limit. For a large repository, clone with depth 1",
     "memory": "it needed too much memory. For a large repository, clone with depth 1",
@@ -217,6 +220,8 @@ def _printed(ran: ExecResult) -> str:
             raise ToolFailed(f"There are several repositories: {names}. Give the path of one.")
         case 96:
             raise ToolFailed(f"This folder is not a usable repository: {_cut(text)}")
+    if ran.full or _TOO_LARGE in text:
+        raise GitStopped(f"git was stopped: {_STOPPED['disk']}.")
     raise ToolFailed(_cut(text) or f"git failed with exit code {ran.exit_code}.")
 
 

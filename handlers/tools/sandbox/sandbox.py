@@ -197,7 +197,7 @@ class Sandbox:
             if ended == "exit" and (code == _TOO_FULL or await self._in_thread(monitor.disk) is not None):
                 ended, code = "disk", None
             output, cut = transcript.result()
-            return ExecResult(output, code, ended, loop.time() - began, cut)
+            return ExecResult(output, code, ended, loop.time() - began, cut, room <= 0)
 
     def _permanent_reason(self) -> Reason | None:
         """A permanent reason why no command can run until something is installed."""

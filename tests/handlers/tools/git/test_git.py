@@ -205,14 +205,42 @@ async def test_a_clone_that_is_too_large_leaves_nothing(tmp_path: Path, server: 
     assert (home(tmp_path) / "notes").exists()
 
 
-async def test_git_reads_and_a_stopped_clone_is_deleted_in_a_full_folder(tmp_path: Path, server: GitServer) -> None:
+async def test_in_a_full_folder_git_reads_pushes_and_leaves_nothing_unfinished(
+    tmp_path: Path, server: GitServer
+) -> None:
     tools = GitTools(await made(tmp_path, SandboxLimits(disk_bytes=2_000_000)), NOBODY, here)
     await tools.git_clone(ADA, f"{server.root}/notes.git")
+    repository = home(tmp_path) / "notes"
+    (repository / "plan.md").write_text("tea\n")
+    await tools.git_commit(ADA, "Add the plan")
+    (repository / "README.md").write_text("new\n")
     (home(tmp_path) / "film").write_bytes(bytes(3_000_000))
     assert "Repository: /files/notes" in await tools.git_status(ADA)
-    with pytest.raises(ToolFailed, match="the person's folder is full"):
-        await tools.git_clone(ADA, f"{server.root}/notes.git", "again")
+    assert "main -> main" in await tools.git_push(ADA)
+    assert git(server.folder / "notes.git", "log", "-1", "--format=%s", "main") == "Add the plan"
+    for refused in (
+        tools.git_clone(ADA, f"{server.root}/notes.git", "again"),
+        tools.git_commit(ADA, "Change"),
+        tools.git_branch(ADA, "draft"),
+    ):
+        with pytest.raises(ToolFailed, match="the person's folder is full"):
+            await refused
     assert sorted(os.listdir(home(tmp_path))) == ["film", "notes"]
+    (home(tmp_path) / "film").unlink()
+    assert "Committed" in await tools.git_commit(ADA, "Change")
+
+
+async def test_only_the_given_files_are_committed(tmp_path: Path, tools: GitTools, server: GitServer) -> None:
+    await tools.git_clone(ADA, f"{server.root}/notes.git")
+    repository = home(tmp_path) / "notes"
+    (repository / "secret.txt").write_text("swordfish\n")
+    git(repository, "add", "secret.txt")
+    (repository / "plan.md").write_text("tea\n")
+    (repository / "README.md").unlink()
+    await tools.git_commit(ADA, "Add the plan", files=["plan.md", "README.md"])
+    assert git(repository, "show", "--format=", "--name-only", "HEAD").split() == ["README.md", "plan.md"]
+    with pytest.raises(ToolFailed, match="nothing to commit"):
+        await tools.git_commit(ADA, "Again", files=["plan.md"])
 
 
 async def test_a_clone_that_is_stopped_deletes_nothing_that_was_there(
