@@ -51,7 +51,7 @@ class Listed:
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A mail with its text and its attachments. `is_cut`: the text is longer. Attachments are also texts of which
-    nothing is in `text`, unless they are alternatives to it."""
+    nothing is in `text`, unless they are alternatives to it. `left_out`: how many parts are missing here."""
 
     id: str
     header: Header
@@ -59,6 +59,7 @@ class Opened:
     text: str
     is_cut: bool
     attachments: tuple[Part, ...]
+    left_out: int
 
 
 class _Imap(imaplib.IMAP4):
@@ -134,7 +135,7 @@ class Mailbox:
         found = self._client.fetch([uid], [_ASK_HEADERS, "BODYSTRUCTURE", "RFC822.SIZE"]).get(uid)
         if not found:
             raise ToolFailed("There is no mail with this id any more: search again.")
-        parts = parts_of_message(found.get(b"BODYSTRUCTURE"))
+        parts, left_out = parts_of_message(found.get(b"BODYSTRUCTURE"))
         texts, left = dict[Part, str](), MAX_TEXT_BYTES
         written = set[str]()
         shown = [part for part in parts if part.is_text and not part.attached]
@@ -149,7 +150,7 @@ class Mailbox:
         text = "\n\n".join(texts[part] for part in shown if texts.get(part))
         others = (part for part in parts if part not in texts and not (part in shown and part.choice in written))
         header, size = Header.of(found.get(_HEADERS, b"")), found.get(b"RFC822.SIZE", 0)
-        return Opened(id, header, size, text, left <= 0, tuple(others))
+        return Opened(id, header, size, text, left <= 0, tuple(others), left_out)
 
     def attachment(self, id: str, part: Part) -> bytes:
         """The decoded content. Raises ToolFailed if it is too large."""

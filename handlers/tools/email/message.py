@@ -5,8 +5,10 @@ What a mail says is not trusted: every loop over it is linear, and every text is
 from __future__ import annotations
 
 import binascii
+import itertools
 import quopri
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from email.header import decode_header
@@ -26,6 +28,7 @@ _BLOCKS = frozenset(
         *("h6", "header", "hr", "li", "ol", "p", "pre", "section", "table", "tr", "ul"),
     )
 )
+_NOT_BASE64 = bytes(set(range(256)) - set(f"{string.ascii_letters}{string.digits}+/=".encode()))
 _HIDDEN = frozenset(("head", "script", "style", "template", "title", "noscript"))
 
 
@@ -120,16 +123,18 @@ class Part:
         return self.kind == "text" and self.subtype in ("plain", "html")
 
     def decoded(self, data: bytes) -> bytes:
-        """The content without its transfer encoding. What can't be decoded is left out."""
+        """The content without its transfer encoding. Signs that don't belong to base64 are left out, and so are the
+        lines of words that mailing lists append to a text."""
         if self.encoding == "quoted-printable":
             return quopri.decodestring(data)
         if self.encoding != "base64":
             return data
-        plain = data.translate(None, b"\r\n\t ")
-        try:
-            return binascii.a2b_base64(plain[: len(plain) - len(plain) % 4])
-        except binascii.Error:
-            return b""
+        if self.is_text:
+            data = b"".join(itertools.takewhile(lambda line: len(line.split()) < 2, data.splitlines()))
+        plain = data.translate(None, _NOT_BASE64).partition(b"=")[0]
+        if len(plain) % 4 == 1:  # six bits are no byte
+            plain = plain[:-1]
+        return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4))
 
     def readable(self, data: bytes) -> str:
         """The text of a text part."""
@@ -137,23 +142,21 @@ class Part:
         return from_html(text) if self.subtype == "html" else "\n".join(map(str.rstrip, text.splitlines()))
 
 
-def parts_of_message(structure: Any) -> list[Part]:
-    """The parts of a BODYSTRUCTURE, in order, at most MAX_PARTS."""
-    found: list[Part] = []
-    for number, choice, body in _leaves(structure, "", "", 0):
-        if len(found) >= MAX_PARTS:
-            break
-        found.append(replace(_part(number, body, len(found) + 1), choice=choice))
-    return found
+def parts_of_message(structure: Any) -> tuple[list[Part], int]:
+    """The parts of a BODYSTRUCTURE, in order, at most MAX_PARTS, and how many more there are."""
+    leaves = list(_leaves(structure, "", "", 0))
+    shown = enumerate(leaves[:MAX_PARTS], 1)
+    parts = [replace(_part(number, body, at), choice=choice) for at, (number, choice, body) in shown]
+    return parts, len(leaves) - len(parts)
 
 
 def _leaves(body: Any, number: str, choice: str, depth: int) -> Iterator[tuple[str, str, Any]]:
-    if not isinstance(body, tuple) or not body or depth > MAX_DEPTH:
+    if not isinstance(body, tuple) or not body:
         return
-    if isinstance(body[0], list):
+    if isinstance(body[0], list) and depth <= MAX_DEPTH:
         if not choice and _word(body, 1) == "alternative":
             choice = number or "0"
-        for at, part in enumerate(body[0][:MAX_PARTS], 1):
+        for at, part in enumerate(body[0], 1):
             yield from _leaves(part, f"{number}.{at}" if number else str(at), choice, depth + 1)
     else:
         yield number or "1", choice, body

@@ -113,6 +113,8 @@ class EmailTools:
             lines = _headers(mail.header)
             if mail.attachments:
                 lines.append(f"Attachments (save_attachment takes the name): {names(mail.attachments)}")
+            if mail.left_out:
+                lines.append(f"{mail.left_out} more parts of this mail are not shown and can't be saved here.")
             lines += ["", text[(at - 1) * PAGE_CHARACTERS : at * PAGE_CHARACTERS] or "(no text)"]
             if pages > 1:
                 lines.append(f"[page {at} of {pages}]")

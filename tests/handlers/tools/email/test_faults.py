@@ -13,7 +13,7 @@ import pytest
 from handlers.accounts.reachable import Reachable
 from handlers.tools.email.account import kind
 from handlers.tools.email.mailbox import criteria
-from handlers.tools.email.message import Header, from_html, parts_of_message
+from handlers.tools.email.message import Header, Part, from_html, parts_of_message
 from handlers.tools.email.sending import recipients
 from handlers.tools.email.servers import Server, parse_server
 from routing.errors import Refused, ToolFailed
@@ -224,7 +224,28 @@ def test_structures_that_make_no_sense() -> None:
         (b"a", b"b", 5),
     )
     for structure in structures:
-        assert len(parts_of_message(structure)) <= 100
+        assert len(parts_of_message(structure)[0]) <= 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "content"),
+    [
+        ("image", b"aGVs\nbG8=\n", b"hello"),
+        ("image", b"aGVs-bG8=", b"hello"),
+        ("image", b"aGVsbG8", b"hello"),
+        ("image", b"aGVsb", b"hel"),
+        ("image", b"aGVs bG8=", b"hello"),
+        ("text", b"aGVsbG8h\n_______________\nOur mailing list\nhttps://list.example\n", b"hello!"),
+    ],
+)
+def test_base64_is_decoded_as_far_as_it_can_be(kind: str, raw: bytes, content: bytes) -> None:
+    part = Part("1", kind, "plain", "a", "base64", "", len(raw), kind != "text")
+    assert part.decoded(raw) == content
+
+
+def test_parts_beyond_the_limit_are_counted() -> None:
+    parts, left_out = parts_of_message(([(b"text", b"plain")] * 130, b"mixed"))
+    assert (len(parts), left_out) == (100, 30)
 
 
 def test_html_becomes_lines() -> None:

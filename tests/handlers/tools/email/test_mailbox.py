@@ -190,6 +190,12 @@ async def test_attachments_that_are_not_saved_are_named(tmp_path: Path, server: 
     told = await tools.save_attachment(ADA, "INBOX/1")
     assert "inbox/19.txt\nLeft out, because these are too many for one call: 20.txt, 21.txt." in told
     assert "inbox/21.txt" in await tools.save_attachment(ADA, "INBOX/1", "21.txt")
+    for number in range(22, 110):
+        letter.add_attachment(f"{number}\n", filename=f"{number}.txt")
+    server.deliver(user, [letter])
+    assert "\n11 more parts of this mail are not shown and can't be saved here.\n" in await tools.read_email(
+        ADA, "INBOX/2"
+    )
 
 
 async def test_a_mailbox_with_many_mails(tmp_path: Path, server: Dovecot, user: str) -> None:
