@@ -177,7 +177,7 @@ async def test_without_a_backup_nothing_is_changed(on: BotHarness, project: Proj
 @pytest.mark.slow
 async def test_a_version_that_dies_soon_after_its_start_is_taken_back(on: BotHarness, project: Project) -> None:
     running = (project.work / "bot" / "running.py").read_text(encoding="utf-8")
-    waits = "        await stop.received.wait()\n"
+    waits = "        await _attended(app, stop, attend)\n"
     assert waits in running
     project.publish(
         "0.2.0",
