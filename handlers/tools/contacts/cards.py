@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -18,9 +18,11 @@ import vobject
 from routing.errors import ToolFailed
 
 MAX_TEXT = 2_000
+MAX_LINE = 200
 MAX_VALUES = 20
 MAX_LINES = 5_000
 """In one contact."""
+_SEPARATORS = {"org": ", ", "adr": "; ", "bday": ", ", "note": " "}
 BROKEN = (vobject.base.VObjectError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
 """What the library raises for contacts that break the rules, such as those in an encoding that does not exist."""
 _NAME, _VALUE = "[A-Za-z0-9_-]++", r'(?:"[^"]*+"|[^";:,]*+)'
@@ -59,10 +61,10 @@ def shown(card: Any) -> dict[str, Any]:
         "name": name_of(card),
         "phones": _values(card, "tel"),
         "emails": _values(card, "email"),
-        "company": ", ".join(_values(card, "org")),
-        "address": "; ".join(_values(card, "adr")),
-        "birthday": ", ".join(_values(card, "bday")),
-        "notes": " ".join(_values(card, "note")),
+        "company": _text(card, "org"),
+        "address": _text(card, "adr"),
+        "birthday": _text(card, "bday"),
+        "notes": _text(card, "note"),
     }
     return {name: value for name, value in found.items() if value}
 
@@ -91,20 +93,16 @@ def new(fields: Fields) -> tuple[str, bytes]:
 
 
 def change(card: Any, fields: Fields) -> bytes:
-    """The contact with these fields set. Raises ToolFailed."""
-    if fields.name:
+    """The contact with these fields set. A value that is given as it is shown stays as it is, with its label and its
+    parts. Raises ToolFailed."""
+    if fields.name and _plain(fields.name) != _plain(name_of(card)):
         _set_name(card, fields.name)
-    _set(card, "tel", _lines(fields.phones))
-    _set(card, "email", _lines(fields.emails))
-    if fields.company:
-        _set(card, "org", [[_line(fields.company)]] if fields.company.strip() else [])
-    if fields.address:
-        street = vobject.vcard.Address(street=_line(fields.address))
-        _set(card, "adr", [street] if fields.address.strip() else [])
-    if fields.birthday:
-        _set(card, "bday", [_birthday(fields.birthday)] if fields.birthday.strip() else [])
-    if fields.notes:
-        _set(card, "note", [fields.notes[:MAX_TEXT]] if fields.notes.strip() else [])
+    _set_each(card, "tel", fields.phones)
+    _set_each(card, "email", fields.emails)
+    _set(card, "org", fields.company, lambda text: [_line(text)])
+    _set(card, "adr", fields.address, lambda text: vobject.vcard.Address(street=_line(text)))
+    _set(card, "bday", fields.birthday, _birthday)
+    _set(card, "note", fields.notes, _note)
     try:
         return str(card.serialize(validate=False)).encode()
     except BROKEN:
@@ -121,7 +119,7 @@ def lost(card: Any, fields: Fields) -> list[str]:
 
 def _all_values(card: Any) -> dict[str, list[str]]:
     fields = ("fn", "tel", "email", "org", "adr", "bday", "note")
-    return {field: _values(card, field, MAX_LINES) for field in fields}
+    return {field: list(filter(None, map(_value, card.contents.get(field, [])))) for field in fields}
 
 
 def _set_name(card: Any, text: str) -> None:
@@ -129,36 +127,68 @@ def _set_name(card: Any, text: str) -> None:
     if not name:
         raise ToolFailed("The contact needs a name.")
     given, _, family = name.rpartition(" ")
-    _set(card, "fn", [name])
-    _set(card, "n", [vobject.vcard.Name(family=family, given=given)])
+    card.contents["fn"], card.contents["n"] = [], []
+    card.add("fn").value = name
+    card.add("n").value = vobject.vcard.Name(family=family, given=given)
 
 
-def _set(card: Any, field: str, values: Sequence[Any] | None) -> None:
+def _set_each(card: Any, field: str, values: Sequence[str] | None) -> None:
     if values is None:
         return
+    if len(values) > MAX_VALUES:
+        raise ToolFailed(f"These are {len(values)} values for one field; it takes up to {MAX_VALUES}.")
+    there = card.contents.pop(field, [])
+    for line in filter(None, map(_line, values)):
+        same = next((each for each in there if _plain(_value(each)) == line), None)
+        if same is None:
+            card.add(field).value = line
+        else:
+            there.remove(same)
+            card.contents.setdefault(field, []).append(same)
+
+
+def _set(card: Any, field: str, text: str, value: Callable[[str], Any]) -> None:
+    if not text or " ".join(text.split()) == _text(card, field):
+        return
     card.contents.pop(field, None)
-    for value in values:
-        card.add(field).value = value
+    if text.strip():
+        card.add(field).value = value(text)
 
 
-def _values(card: Any, field: str, most: int = MAX_VALUES) -> list[str]:
+def _text(card: Any, field: str) -> str:
+    return _SEPARATORS[field].join(_values(card, field))
+
+
+def _values(card: Any, field: str) -> list[str]:
     """The first values of a field as lines, each at most MAX_TEXT long."""
-    found = []
-    for each in card.contents.get(field, [])[:most]:
-        value = each.value
-        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        if line := " ".join(text.split())[:MAX_TEXT].strip(" ,"):
-            found.append(line)
-    return found
+    values = map(_value, card.contents.get(field, [])[:MAX_VALUES])
+    return [line for each in values if (line := each[:MAX_TEXT].strip(" ,"))]
 
 
-def _lines(values: Sequence[str] | None) -> list[str] | None:
-    return None if values is None else [line for each in values[:MAX_VALUES] if (line := _line(each))]
+def _value(line: Any) -> str:
+    """The value of one line of a vCard, as one line of text."""
+    value = line.value
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return " ".join(text.split()).strip(" ,")
+
+
+def _plain(text: str) -> str:
+    """On one line, without invisible characters."""
+    return "".join(each for each in " ".join(text.split()) if each.isprintable())
 
 
 def _line(text: str) -> str:
-    """On one line, without invisible characters."""
-    return "".join(each for each in " ".join(text.split()) if each.isprintable())[:200]
+    """The same. Raises ToolFailed if it is too long."""
+    line = _plain(text)
+    if len(line) > MAX_LINE:
+        raise ToolFailed(f"“{line[:30]}…” is longer than {MAX_LINE} characters: shorten it, or put it into the notes.")
+    return line
+
+
+def _note(text: str) -> str:
+    if len(text) > MAX_TEXT:
+        raise ToolFailed(f"The notes are longer than {MAX_TEXT:,} characters: shorten them.")
+    return text
 
 
 def _birthday(text: str) -> str:

@@ -63,6 +63,35 @@ async def test_what_the_tools_do_not_show_is_kept(on: Office) -> None:
     assert (await found(on, "rome"))[0]["notes"] == "met in Rome"
 
 
+async def test_what_is_given_as_it_is_shown_keeps_its_labels_and_parts(on: Office) -> None:
+    more = (
+        "N:van der Berg;Maria;Anna;Dr.;PhD\r\nTEL;TYPE=WORK:110\r\nTEL;TYPE=CELL,PREF:112\r\nORG:Acme;Sales\r\n"
+        "ADR:;;Main St 1;Berlin;;12345;Germany\r\nNOTE:" + r"tea\n" * 600 + "end\r\n"
+    )
+    card = CARD.format(uid="m", name="Dr. Maria van der Berg", more=more)
+    on.server.put("/ann/people/m.vcf", card.replace("N:Dr. Maria van der Berg;;;;\r\n", "", 1))
+    before = on.server.stored("/ann/people/m.vcf")
+    (shown,) = await found(on, "maria")
+    given = {key: value for key, value in shown.items() if key != "id"} | {"phones": [*shown["phones"], "115"]}
+    assert await on.asks("update_contact", id=shown["id"], **given) is None
+    await on.call("update_contact", id=shown["id"], **given)
+    after = on.server.stored("/ann/people/m.vcf")
+    assert sorted(set(after.split("\r\n")) - set(before.split("\r\n"))) == ["TEL:115"]
+    assert "removes" in str(await on.asks("update_contact", id=shown["id"], notes=shown["notes"][:1900]))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"phones": ["1"] * 21}, {"address": "x" * 201}, {"notes": "x" * 2_001}, {"name": "x" * 201}],
+)
+async def test_what_is_too_long_is_refused_and_not_cut(on: Office, given: dict[str, Any]) -> None:
+    on.server.put("/ann/people/m.vcf", CARD.format(uid="m", name="Mia", more=""))
+    before = on.server.stored("/ann/people/m.vcf")
+    with pytest.raises(ToolFailed, match="up to 20|longer than"):
+        await on.call("update_contact", id="people/m.vcf", **given)
+    assert on.server.stored("/ann/people/m.vcf") == before
+
+
 async def test_a_value_is_removed_and_an_empty_text_is_not_given(on: Office) -> None:
     made = json.loads(await on.call("create_contact", name="Bob Miller", company="Siemens", phones=["1"]))["created"]
     changed = json.loads(await on.call("update_contact", id=made["id"], name="", company="", notes=" "))["changed"]
