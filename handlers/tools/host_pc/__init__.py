@@ -146,9 +146,11 @@ class DesktopTools:
     def host_clipboard(self, scope: ToolScope, text: str = "") -> str:
         """Reads the clipboard, or writes a text into it."""
         if text:
-            self._run("copy", given=text[:MAX_TEXT].encode("utf-8", "replace"))
+            self._run("copy", given=_fitting(text).encode("utf-8", "replace"))
             return "It is in the clipboard."
-        return self._run("paste").decode(errors="replace").replace("\0", "")[:MAX_TEXT] or "The clipboard is empty."
+        there = self._run("paste").decode(errors="replace").replace("\0", "")
+        cut = f"\n[The rest beyond {MAX_TEXT:,} characters is left out.]" if len(there) > MAX_TEXT else ""
+        return f"{there[:MAX_TEXT]}{cut}" if there else "The clipboard is empty."
 
     def _about_screenshot(self, scope: ToolScope) -> str:
         return Say(scope.language)("📸 It sends a picture of the whole screen into this chat.")
@@ -179,7 +181,7 @@ class DesktopTools:
         """Shows a desktop notification."""
         if not text.strip():
             raise ToolFailed("Give the text of the notice.")
-        self._run("notify", "tierbot", text[:MAX_TEXT].replace("\0", ""))
+        self._run("notify", "tierbot", _fitting(text).replace("\0", ""))
         return "The notice was shown."
 
     def _command(self, task: str, arguments: Sequence[str]) -> list[str]:
@@ -208,7 +210,7 @@ class DesktopTools:
             if ran.returncode:
                 raise ToolFailed(f"{command[0]} failed with exit code {ran.returncode}.")
             out.seek(0)
-            return out.read(4 * MAX_TEXT)
+            return out.read(4 * MAX_TEXT + 4)
 
     def _start(self, task: str, argument: str) -> None:
         """Starts a program that goes on by itself. Raises ToolFailed if it fails at once."""
@@ -225,6 +227,12 @@ class DesktopTools:
             raise ToolFailed(f"{command[0]} can't be started: {system_reason(error)}.") from None
         if code:
             raise ToolFailed(f"{command[0]} failed with exit code {code}.")
+
+
+def _fitting(text: str) -> str:
+    if len(text) > MAX_TEXT:
+        raise ToolFailed(f"The text is longer than {MAX_TEXT:,} characters: shorten it, or write it into a file.")
+    return text
 
 
 def _web_address(url: str) -> str:

@@ -127,11 +127,18 @@ def test_files_are_found_by_name(tools: DesktopTools, desktop: Desktop) -> None:
         tools.host_find_file(SCOPE, " ")
 
 
-def test_the_clipboard_is_written_and_read(tools: DesktopTools) -> None:
+def test_the_clipboard_is_written_and_read(tools: DesktopTools, desktop: Desktop) -> None:
     with pytest.raises(ToolFailed, match="empty or holds no text"):
         tools.host_clipboard(SCOPE)
     assert tools.host_clipboard(SCOPE, "grüße; $(reboot)") == "It is in the clipboard."
     assert tools.host_clipboard(SCOPE) == "grüße; $(reboot)"
+    tools.host_clipboard(SCOPE, "ü" * 20_000)
+    assert tools.host_clipboard(SCOPE) == "ü" * 20_000
+    desktop.clipboard.write_text("x" * 20_001)
+    assert tools.host_clipboard(SCOPE).endswith("x\n[The rest beyond 20,000 characters is left out.]")
+    for write in (tools.host_clipboard, tools.host_notify):
+        with pytest.raises(ToolFailed, match="longer than 20,000 characters"):
+            write(SCOPE, "x" * 20_001)
     assert "replaces" in tools._about_clipboard(SCOPE, "x")
     assert "gives the model" in tools._about_clipboard(SCOPE)
 
