@@ -141,8 +141,12 @@ PIECES = (
 )  # fmt: skip
 
 
+LONG = ("terminal", "telegram preview", "discord preview")
+"""They take ten seconds or more, and most of their steps are also those of a finished answer."""
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.slow if each == "terminal" else ()) for each in FUNCTIONS]
+    "name", [pytest.param(each, marks=pytest.mark.slow if each in LONG else ()) for each in FUNCTIONS]
 )
 def test_every_step_is_linear(name: str) -> None:
     grows = {piece: superlinear(_repeated(FUNCTIONS[name], piece), (60, 250, 1_000, 4_000)) for piece in PIECES}
