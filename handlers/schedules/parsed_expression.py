@@ -196,9 +196,9 @@ class ParsedExpression:
             rule = f"{DAYS}{number * (7 if unit == 'week' else 1)} {at:%H:%M}"
             return When(first if first > self._now else next_time(rule, first, self._now, self._zone) or first, rule)
         rule = self._rule(unit, at)
-        if not is_rule(rule) or (first := next_time(rule, self._now, self._now, self._zone)) is None:
+        if not is_rule(rule) or (following := next_time(rule, self._now, self._now, self._zone)) is None:
             raise NotATimeError
-        return When(first, rule)
+        return When(following, rule)
 
     def _rule(self, unit: str, at: time) -> str:
         clock = f"{at.minute} {at.hour}"

@@ -130,7 +130,8 @@ class Part:
         if self.encoding != "base64":
             return data
         if self.is_text:
-            data = b"".join(itertools.takewhile(lambda line: len(line.split()) < 2, data.splitlines()))
+            lines = itertools.takewhile(_is_one_word, data.splitlines())
+            data = b"".join(lines)
         plain = data.translate(None, _NOT_BASE64).partition(b"=")[0]
         if len(plain) % 4 == 1:  # six bits are no byte
             plain = plain[:-1]
@@ -148,6 +149,10 @@ def parts_of_message(structure: Any) -> tuple[list[Part], int]:
     shown = enumerate(leaves[:MAX_PARTS], 1)
     parts = [replace(_part(number, body, at), choice=choice) for at, (number, choice, body) in shown]
     return parts, len(leaves) - len(parts)
+
+
+def _is_one_word(line: bytes) -> bool:
+    return len(line.split()) < 2
 
 
 def _leaves(body: Any, number: str, choice: str, depth: int) -> Iterator[tuple[str, str, Any]]:
