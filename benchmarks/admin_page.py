@@ -17,7 +17,7 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks.reporting.section import VERDICTS, Section, answered, load, parser, percentile, print_progress, sampled
-from bot.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, GroupingHandler, RecentLine
+from bot.observability.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, GroupingHandler, RecentLine
 from tests.stories.admin_page import PAGES, admin_page, fill_people, populate
 from tests.stories.harness import bot_harness
 

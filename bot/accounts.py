@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
-from bot.settings import Settings
-from bot.workspace import Workspace
+from bot.config.settings import Settings
+from bot.config.workspace import Workspace
 from handlers.access.roles import may
 from handlers.accounts.accounts import Accounts
 from handlers.accounts.connecting import Connecting

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from bot.config.workspace import Workspace
 from bot.ops.setup.first_message import RunningBot, first_message
 from bot.ops.setup.prompts import show
 from bot.ops.setup.wizard import Outcome
 from bot.running import run
-from bot.workspace import Workspace
 from handlers.languages import Say
 from storage.database.migrate import migrate
 

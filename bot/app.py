@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from bot import keyless
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.descriptor import Commands
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.engine import Engine, build_engine
-from bot.environment import Environment
 from bot.inbox.command_order import CommandOrder
 from bot.inbox.inbox import Inbox
 from bot.live_config import LiveConfig
@@ -20,7 +21,6 @@ from bot.messaging import Messaging
 from bot.ops.backup.schedule import ScheduledBackups
 from bot.ops.daily_check import DailyCheck, examine_locally
 from bot.scheduler import Scheduler
-from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
 from handlers.access.codes import WrongCodes
 from handlers.access.gate import AccessGate

@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot import logs
 from bot.arguments import parser
-from bot.environment import Environment, EnvironmentFault, load, process_environment, workspace_folder
-from bot.workspace import DATABASE_FILE, JOURNAL, TERMINAL, Workspace
+from bot.config.environment import Environment, EnvironmentFault, load, process_environment, workspace_folder
+from bot.config.workspace import DATABASE_FILE, JOURNAL, TERMINAL, Workspace
+from bot.observability import logs
 from handlers.languages import Say
 from routing.errors import ConfigError, StorageFault
 from routing.lean_imports import without_collection

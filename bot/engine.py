@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.accounts import AccountServices, build_accounts
+from bot.config.tool_settings import package_index, weather_addresses, web_settings
+from bot.config.workspace import Workspace
 from bot.files import Files
-from bot.health import ProcessHealth
-from bot.health_persistence import HealthPersistence
 from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
-from bot.tool_settings import package_index, weather_addresses, web_settings
+from bot.observability.health import ProcessHealth
+from bot.observability.health_persistence import HealthPersistence
 from bot.tooling import Tooling, build_tooling, embedder_of
-from bot.workspace import Workspace
 from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
 from handlers.council.council import CouncilSessions

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.adapters.shared.descriptor import Tell
-from bot.health import ProcessHealth
+from bot.config.workspace import Workspace
+from bot.observability.health import ProcessHealth
 from bot.tooling import Tooling
-from bot.workspace import Workspace
 from routing.config.runtime import RouterConfig
 from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError, StorageFault

@@ -16,12 +16,12 @@ from bot.adapters.shared.background import Background
 from bot.admin.listener import Listener
 from bot.admin.services import AdminServices
 from bot.admin.token import admin_token
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.messaging import Messaging
+from bot.observability.tracing import traces
 from bot.ops.systemd import describe, pulse, reloading, stopping
 from bot.platforms import PLATFORMS
-from bot.tracing import traces
-from bot.workspace import Workspace
 from handlers.access.roles import print_owner_code
 from routing.error_boundary import ErrorBoundary
 from routing.errors import ConfigError

@@ -9,9 +9,9 @@ from getpass import getuser
 from bot import keyless
 from bot.adapters.console import CommandHint, ConsolePlatform, ConsoleUser, PromptOptions, Streams
 from bot.app import open_app
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.messaging import Messaging
-from bot.workspace import Workspace
 from handlers.commands import COMMANDS
 from routing.policy.models import Models
 from routing.types.deadline import steady_clock

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from bot.environment import Environment
-from bot.workspace import Workspace
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from handlers.accounts.accounts import Accounts
 from handlers.tools import builtin_source
 from handlers.tools.approval import Approval

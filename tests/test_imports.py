@@ -30,7 +30,7 @@ BREACHES = {
     "Layers inside routing": ("routing/config/runtime.py", "import routing.turn.loop"),
     "No cycles between the packages and modules of a folder": ("handlers/replies/names.py", "import handlers.chat"),
     "handlers and storage do not import each other": ("handlers/parsing.py", "import storage.schema"),
-    "In bot, only the composition root imports storage": ("bot/workspace.py", "import storage.codec"),
+    "In bot, only the composition root imports storage": ("bot/config/workspace.py", "import storage.codec"),
     "Only bot/adapters/telegram imports telegram": ("handlers/parsing.py", "import telegram"),
     "Only bot/adapters/discord imports discord": ("handlers/parsing.py", "import discord"),
     "Only routing imports litellm": ("handlers/parsing.py", "import litellm"),
@@ -67,7 +67,7 @@ VENDORS = {
     "anyio": r"handlers/tools/mcp/.*",
     "uvicorn": r"handlers/tools/mcp/server\.py|bot/admin/listener\.py",
     "starlette": r"handlers/tools/mcp/server\.py|bot/admin/.*",
-    "opentelemetry": r"bot/tracing\.py",
+    "opentelemetry": r"bot/observability/tracing\.py",
     "prometheus_client": r"bot/admin/metrics\.py",
     "jinja2": r"bot/(admin/site|ops/service/unit)\.py",
     "numpy": r"routing/(tools/(selection|embedding)/.*|(memory|learning)/(index|vectors)\.py|types/vectors\.py)",
@@ -205,7 +205,7 @@ def environment_reads(source: str) -> list[str]:
 def test_one_module_reads_the_environment() -> None:
     files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     reading = [path for path in files if environment_reads(path.read_text(encoding="utf-8"))]
-    assert reading == [ROOT / "bot" / "environment.py"]
+    assert reading == [ROOT / "bot" / "config" / "environment.py"]
     assert environment_reads("import os\nname = os.getenv('A') or os.environ['A'] or dict(os.environ)") != []
     assert environment_reads("import os\nos.environ['A'] = 'b'\nos.environ.update(C='d')") == []
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field
 
 from bot.admin.diffs import FileDiff, file_diff
-from bot.environment import Environment, EnvironmentFault, load
-from bot.workspace import Workspace
+from bot.config.environment import Environment, EnvironmentFault, load
+from bot.config.workspace import Workspace
 from routing.atomic_file import write_text
 from routing.bounded import Bounded
 from routing.catalog.catalog import BUNDLED, Catalog

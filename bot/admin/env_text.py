@@ -8,7 +8,7 @@ from io import StringIO
 from dotenv.parser import parse_stream
 from pydantic import SecretStr
 
-from bot.settings import Settings
+from bot.config.settings import Settings
 from routing.redaction import hint, masked, masked_words
 
 _POOL = re.compile("TIER_[A-Z]+_POOL")

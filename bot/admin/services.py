@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.environment import Environment
-from bot.workspace import Workspace
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 
 if TYPE_CHECKING:  # imported after the listener has started
     from bot.app import App

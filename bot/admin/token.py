@@ -8,8 +8,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from bot.settings import MIN_TOKEN_CHARACTERS
-from bot.workspace import Workspace
+from bot.config.settings import MIN_TOKEN_CHARACTERS
+from bot.config.workspace import Workspace
 from routing.atomic_file import write_text
 from routing.errors import system_reason
 

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import reduce
 
 from bot.adapters.shared.descriptor import Tell
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.findings import Finding
 from bot.platform import Platform
-from bot.workspace import Workspace
 from routing.error_boundary import ErrorBoundary
 from routing.errors import Reason
 from routing.ports import Clock, StateStore

@@ -9,14 +9,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot import logs
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.findings import Finding, fail
+from bot.observability import logs
 from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, service, tools
 from bot.ops.checks.inspection import Check, Inspection
 from bot.ops.fixes import Fix, fix
 from bot.platforms import PLATFORMS
-from bot.workspace import Workspace
 from handlers.tools.mcp.config import read_servers
 from routing.errors import ConfigError, TierbotError
 

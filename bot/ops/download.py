@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 from dotenv import dotenv_values
 
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.settings import pool_variable
+from bot.config.workspace import Workspace
 from bot.ops import env_file
 from bot.ops.web import client
-from bot.settings import pool_variable
-from bot.workspace import Workspace
 from routing.errors import ConfigError
 from routing.types.tiers import TIERS
 

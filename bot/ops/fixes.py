@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from bot.environment import Environment
-from bot.workspace import Workspace, open_to_others
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace, open_to_others
 from routing.atomic_file import UNFINISHED
 from routing.errors import ConfigError, system_reason
 from storage.database.inspection import look

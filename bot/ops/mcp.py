@@ -16,9 +16,9 @@ from getpass import getuser
 from threading import Thread
 from typing import Any
 
-from bot.environment import Environment
-from bot.tool_settings import package_index, weather_addresses, web_settings
-from bot.workspace import Workspace
+from bot.config.environment import Environment
+from bot.config.tool_settings import package_index, weather_addresses, web_settings
+from bot.config.workspace import Workspace
 from handlers.tools import builtin_source
 from handlers.tools.dependencies import ToolDependencies
 from handlers.tools.mcp.server import serve

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from bot.config.workspace import Workspace
 from bot.ops.web import client
-from bot.workspace import Workspace
 from routing.catalog.discovery import DiscoveredModel, discover, save_discovered
 from routing.catalog.provider_models import DiscoveryError
 from routing.types.llm import ProviderProfile

@@ -11,7 +11,7 @@ import pytest
 
 from bot.adapters.console import markdown
 from bot.adapters.console.printable import printable
-from bot.logs import Redactor
+from bot.observability.logs import Redactor
 from bot.rendering import code_files, discord, telegram
 from bot.rendering.plain import columns
 from handlers.access.codes import read_code

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bot.logs import Redactor
+from bot.observability.logs import Redactor
 from handlers.tools.mcp.config import read_servers
 from routing.llm.error_mapping import map_error
 from routing.types.llm import ProviderProfile

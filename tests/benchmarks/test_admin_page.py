@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks.admin_page import MAX_SECONDS, Timed, full_log, report
-from bot.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, recent_lines
+from bot.observability.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, recent_lines
 
 
 @pytest.mark.parametrize(("seconds", "kept"), [([0.01, 0.02], True), ([0.01, MAX_SECONDS + 0.01], False)])

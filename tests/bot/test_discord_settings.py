@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.environment import load, unknown_variables
+from bot.config.environment import load, unknown_variables
 
 
 def test_discord_is_off_unless_there_is_a_token(tmp_path: Path) -> None:

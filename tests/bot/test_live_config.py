@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.live_config import LiveConfig, WorkspaceFiles, warn_of_levels
-from bot.workspace import Workspace
 from routing.errors import Reason
 from routing.policy.models import Models
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, GroupingHandler, Redactor, configure, recent_lines
+from bot.observability.logs import MAX_RECENT, MAX_RECENT_CHARACTERS, GroupingHandler, Redactor, configure, recent_lines
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime

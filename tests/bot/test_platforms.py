@@ -8,9 +8,9 @@ import pytest
 
 import bot.adapters
 from bot.adapters.shared.descriptor import PlatformDescriptor
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.settings import Settings
 from bot.platforms import PLATFORMS
-from bot.settings import Settings
 
 FOLDERS = {path.name for path in Path(bot.adapters.__path__[0]).iterdir() if path.is_dir() and path.name[0] != "_"}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
-from bot.workspace import Workspace
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from handlers.tools.sandbox import SandboxLimits
 from routing.errors import ConfigError
 

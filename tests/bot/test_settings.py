@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import default_workspace, load, unknown_variables
-from bot.settings import VISIBLE, Settings
+from bot.config.environment import default_workspace, load, unknown_variables
+from bot.config.settings import VISIBLE, Settings
 from routing.errors import ConfigError
 from routing.types.messages import UserKey
 from tests.pages import first_cells

@@ -13,8 +13,8 @@ import pytest
 
 from bot import running
 from bot.app import App
-from bot.environment import Environment, load
-from bot.workspace import Workspace
+from bot.config.environment import Environment, load
+from bot.config.workspace import Workspace
 from handlers.access.roles import Access
 from routing.errors import ConfigError, StorageFault
 from storage.database.migrate import migrate

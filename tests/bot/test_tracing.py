@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.environment import load
-from bot.settings import Settings
-from bot.tracing import NOT_INSTALLED, traces
+from bot.config.environment import load
+from bot.config.settings import Settings
+from bot.observability.tracing import NOT_INSTALLED, traces
 from routing import tracing
 from routing.errors import ConfigError
 from tests.servers.listener import listening
@@ -93,7 +93,11 @@ async def test_a_collector_that_is_down_disturbs_nothing(on: BotHarness, caplog:
     on.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
     async with running(on):
         assert "hello" in (await ask(on, "hello")).text
-    lines = [each.getMessage() for each in caplog.records if each.name.startswith(("bot.tracing", "opentelemetry"))]
+    lines = [
+        each.getMessage()
+        for each in caplog.records
+        if each.name.startswith(("bot.observability.tracing", "opentelemetry"))
+    ]
     assert lines == ["Traces can't be sent to http://127.0.0.1:9/v1/traces; they are dropped until that works again"]
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.running import started
-from bot.workspace import Workspace
 from routing.errors import ConfigError
 from storage.database.migrate import migrate
 from tests.servers.discord import DiscordServer

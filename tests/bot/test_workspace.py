@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
-from bot.workspace import JOURNAL, RESTORES, Workspace, is_workspace, locked, refuse_other_folder
+from bot.config.environment import load
+from bot.config.workspace import JOURNAL, RESTORES, Workspace, is_workspace, locked, refuse_other_folder
 from routing.errors import ConfigError
 
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from bot.environment import load
+from bot.config.environment import load
 from tests.servers.listener import listening
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ from bot.adapters.shared import attachments
 from bot.adapters.telegram import messages as telegram_messages
 from bot.adapters.telegram.failures import REASONS as TELEGRAM_REASONS
 from bot.adapters.telegram.receiving import TelegramBackoff
-from bot.environment import UNREADABLE_CREDENTIAL, UNREADABLE_SECRET
+from bot.config.environment import UNREADABLE_CREDENTIAL, UNREADABLE_SECRET
 from bot.platforms import PLATFORMS
 from handlers import demo_model as demo
 from handlers.access import audit_log
@@ -111,7 +111,7 @@ FAULTY = (
         "routing/tools/embedding/backend.py",
         "routing/errors.py",
     ),
-    *("bot/environment.py", "bot/settings.py", "ops/backup/backup.py", "ops/backup/schedule.py"),
+    *("bot/config/environment.py", "bot/settings.py", "ops/backup/backup.py", "ops/backup/schedule.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
     *("telegram/doctor.py", "telegram/settings.py", "discord/settings.py"),
 )

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from bot.health import resident_bytes
+from bot.observability.health import resident_bytes
 from routing.process_memory import share_one_arena, trim_memory
 
 BLOCK, BLOCKS = 2_000, 20_000

@@ -10,7 +10,7 @@ import discord
 import pytest
 from blockbuster import blockbuster_ctx
 
-from bot.environment import load
+from bot.config.environment import load
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.__main__ import run_line
 from tests.servers.discord.rules import MAX_FILE

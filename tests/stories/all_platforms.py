@@ -18,9 +18,9 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from bot.adapters.console import ConsolePlatform, ConsoleUser, PromptOptions, Streams
 from bot.app import App
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.terminal import chat
-from bot.workspace import Workspace
 from routing.ports import Clock
 from routing.tools.fallback_reasons import OFF
 from routing.types.messages import OutboundMessage, UserKey

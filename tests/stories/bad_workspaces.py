@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
-from bot.logs import _QUIET
+from bot.observability.logs import _QUIET
 from tests.stories.harness import BotHarness, running
 
 SCRATCH = {".lock", "-shm", "-wal"}

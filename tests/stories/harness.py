@@ -26,9 +26,9 @@ from blockbuster.blockbuster import _skip
 from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram.settings import Pace
 from bot.app import App
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.running import started
-from bot.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock, StateStore
 from storage.database.migrate import migrate

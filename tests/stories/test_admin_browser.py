@@ -20,7 +20,7 @@ pytest.importorskip("selenium")
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from bot import logs
+from bot.observability import logs
 from tests.stories.admin_page import PAGES, TOKEN, AdminPage, admin_page, populate
 from tests.stories.browser import (
     axe_source,

@@ -14,7 +14,7 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import Engine, event
 
-from bot import logs
+from bot.observability import logs
 from routing.redaction import Secrets, masked
 from routing.types.messages import UserKey
 from routing.types.people import Profile
@@ -205,7 +205,7 @@ async def test_a_full_log_is_searched_beside_the_event_loop(admin: AdminPage, mo
         return masked(text)
 
     monkeypatch.setattr(Secrets, "hidden", noted)
-    monkeypatch.setattr("bot.logs.masked", counted)
+    monkeypatch.setattr("bot.observability.logs.masked", counted)
     text = words((await admin.http.get("/logs?q=line+499")).text)
     assert "line 499 says ***" in text
     assert hidden

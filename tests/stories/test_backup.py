@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.ops.backup.backup import make
 from bot.ops.backup.restore import restore
-from bot.workspace import Workspace
 from tests.polling import until
 from tests.storage.conftest import Server, postgres
 from tests.stories.forked_cli import forked

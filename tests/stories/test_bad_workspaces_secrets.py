@@ -9,7 +9,7 @@ from typing import Literal
 import httpx
 import pytest
 
-from bot import logs
+from bot.observability import logs
 from tests.polling import until
 from tests.stories.harness import BotHarness, BotProcess
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
-from bot.workspace import Workspace
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
 

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from bot.logs import Redactor
+from bot.observability.logs import Redactor
 from handlers.commands.status import WHY_SIZE, WHY_WINDOW
 from handlers.version import VERSION
 from routing.catalog.ollama import WindowSource

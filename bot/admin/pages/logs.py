@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.page_context import PageContext, signed_in
-from bot.logs import MAX_RECENT, recent_lines
+from bot.observability.logs import MAX_RECENT, recent_lines
 from routing.redaction import Secrets
 
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}

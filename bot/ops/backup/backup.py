@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from bot.config.workspace import SQLITE_ENDINGS, TERMINAL, TERMINAL_DATABASE, Workspace
 from bot.findings import size
 from bot.ops.backup.archive import DATABASE, FORMAT, WORKSPACE, ArchiveReader, ArchiveWriter, Head
 from bot.ops.backup.contents import Entry, entries
 from bot.ops.backup.encryption import MAGIC
-from bot.workspace import SQLITE_ENDINGS, TERMINAL, TERMINAL_DATABASE, Workspace
 from handlers.version import VERSION
 from routing.errors import ConfigError, system_reason
 from storage.database.snapshot import snapshot

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
 
-from bot.workspace import JOURNAL, LOCK, RESTORES, TERMINAL
+from bot.config.workspace import JOURNAL, LOCK, RESTORES, TERMINAL
 from handlers.tools.files import person_files
 from routing.atomic_file import UNFINISHED
 from routing.errors import system_reason

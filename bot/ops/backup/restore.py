@@ -18,13 +18,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 from filelock import Timeout
 
-from bot.ops.backup.archive import DATABASE, Head
-from bot.ops.backup.contents import LEFT_OUT, WEIGHTS, is_weight
-from bot.ops.backup.encryption import is_encrypted
-from bot.ops.backup.swap import Journal, Move, discard, finish, write_journal
-from bot.ops.backup.unpack import UNPACKED, unpack
-from bot.ops.ownership import give_all
-from bot.workspace import (
+from bot.config.workspace import (
     DATABASE_FILE,
     JOURNAL,
     RESTORES,
@@ -34,6 +28,12 @@ from bot.workspace import (
     locked,
     refuse_other_folder,
 )
+from bot.ops.backup.archive import DATABASE, Head
+from bot.ops.backup.contents import LEFT_OUT, WEIGHTS, is_weight
+from bot.ops.backup.encryption import is_encrypted
+from bot.ops.backup.swap import Journal, Move, discard, finish, write_journal
+from bot.ops.backup.unpack import UNPACKED, unpack
+from bot.ops.ownership import give_all
 from routing.errors import ConfigError, system_reason
 from storage.database import is_sqlite, parse_url
 from storage.database import server_restore as server

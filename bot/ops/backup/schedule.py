@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.config.workspace import Workspace
 from bot.findings import size
 from bot.platform import Platform
-from bot.workspace import Workspace
 from handlers.languages import Say
 from handlers.notices.notices import Notices
 from routing.error_boundary import ErrorBoundary

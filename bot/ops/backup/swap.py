@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from bot.workspace import JOURNAL, locked
+from bot.config.workspace import JOURNAL, locked
 from routing.atomic_file import write_text
 from routing.errors import ConfigError, system_reason
 from storage.outgoing_files import sync_folder

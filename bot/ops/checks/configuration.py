@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rapidfuzz import process
 
-from bot.environment import unknown_variables
+from bot.config.environment import unknown_variables
+from bot.config.settings import Settings
 from bot.findings import Finding, fail, ok, warn
 from bot.ops.checks.inspection import Inspection
-from bot.settings import Settings
 from routing.catalog.catalog import Catalog
 from routing.catalog.discovery import PROVIDERS, load_discovered
 from routing.config import jsonfile

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.findings import Finding
-from bot.workspace import Workspace
 from routing.ports import Clock
 
 NETWORK_SECONDS = 5.0

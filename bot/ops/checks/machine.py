@@ -8,9 +8,9 @@ import shutil
 import time
 from pathlib import Path
 
+from bot.config.workspace import open_to_others
 from bot.findings import Finding, fail, ok, size, warn
 from bot.ops.checks.inspection import Inspection
-from bot.workspace import open_to_others
 from handlers.version import VERSION
 from routing.errors import Reason
 

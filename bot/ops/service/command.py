@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bot.environment import Environment
+from bot.config.environment import Environment
 from bot.ops.service.install import install, plan, uninstall
 from bot.ops.service.status import show_log, status
 from bot.ops.service.systemctl import Service, user_service

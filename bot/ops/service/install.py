@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import DATABASE_FILE, LOCK, TERMINAL, Workspace, refuse_other_folder
 from bot.ops.ownership import give_all
 from bot.ops.service.systemctl import Service, run
 from bot.ops.service.unit import NAME, SERVICE, Program, render, user_of, without_credentials, workspace_of
-from bot.workspace import DATABASE_FILE, LOCK, TERMINAL, Workspace, refuse_other_folder
 from routing.errors import ConfigError, system_reason
 
 LEFT_BEHIND = (LOCK, TERMINAL, "cache")

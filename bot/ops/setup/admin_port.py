@@ -7,9 +7,9 @@ import socket
 from collections.abc import Callable
 from contextlib import closing
 
+from bot.config.workspace import Workspace
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.prompts import Prompts
-from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError
 

@@ -9,11 +9,11 @@ import httpx
 from pydantic import SecretStr
 
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor
+from bot.config.workspace import Workspace
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.providers import ask_models
 from bot.ops.setup.draft import Draft
 from bot.ops.web import client
-from bot.workspace import Workspace
 from routing.catalog.discovery import discover
 from routing.catalog.ollama import running_ollama
 from routing.errors import ModelError, Reason

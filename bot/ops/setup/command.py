@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from bot.environment import Environment
+from bot.config.environment import Environment
 from bot.ops.setup import service
 from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.flags import Flags

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.adapters.shared.descriptor import PlatformDescriptor
-from bot.environment import Environment, load
+from bot.config.environment import Environment, load
+from bot.config.settings import Settings, pool_variable
+from bot.config.workspace import Workspace
 from bot.ops import env_file
-from bot.settings import Settings, pool_variable
-from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.config import jsonfile
 from routing.config.kinds import ADDRESS

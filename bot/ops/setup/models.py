@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from bot.config.workspace import Workspace
 from bot.ops.download import HUB, WEIGHTS, fetch, show_progress
 from bot.ops.setup import checks
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.prompts import Prompts
 from bot.ops.web import client
-from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.catalog.discovery import PROVIDERS
 from routing.catalog.provider_models import DiscoveryError

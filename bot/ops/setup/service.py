@@ -7,7 +7,7 @@ import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
-from bot.environment import Environment
+from bot.config.environment import Environment
 from bot.ops.service.command import chosen
 from bot.ops.service.install import install as perform
 from bot.ops.service.install import plan

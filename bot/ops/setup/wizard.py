@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.environment import Environment
+from bot.config.environment import Environment
+from bot.config.workspace import Workspace
 from bot.ops.setup import checks
 from bot.ops.setup.admin_port import free_admin_port
 from bot.ops.setup.draft import Draft, saved_lines
 from bot.ops.setup.models import ModelQuestions
 from bot.ops.setup.prompts import Prompts
 from bot.platforms import PLATFORMS
-from bot.workspace import Workspace
 from handlers.languages import Say
 from routing.errors import ConfigError
 from routing.redaction import hint

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from bot.environment import Environment
+from bot.config.environment import Environment
 from bot.ops.ownership import give_all
 from bot.ops.processes import ProgramFailed, run
 from bot.ops.service.command import chosen

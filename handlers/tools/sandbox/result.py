@@ -24,8 +24,8 @@ class Cut:
 class ExecResult:
     """A finished command. `output` combines standard output and errors in order, without control characters except line
     breaks and tabs. `exit_code` is 128 + n after signal n, and None if a limit stopped the command. `seconds` is
-    wall-clock time. `cut` is set if the middle of the output is missing. `full`: the folder had no room for more when the
-    command began."""
+    wall-clock time. `cut` is set if the middle of the output is missing. `full`: the folder had no room for more at the
+    start."""
 
     output: str
     exit_code: int | None

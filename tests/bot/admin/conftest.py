@@ -14,9 +14,9 @@ import pytest
 from bot.admin.listener import Listener
 from bot.admin.services import AdminServices
 from bot.admin.token import admin_token
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.messaging import Messaging
-from bot.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.stories.harness import BotHarness, bot_harness
 

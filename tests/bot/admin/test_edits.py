@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.admin.edits import MAX_UNDO, Conflict, Edits, File, Proposal
-from bot.environment import EnvironmentFault, load
-from bot.workspace import Workspace
+from bot.config.environment import EnvironmentFault, load
+from bot.config.workspace import Workspace
 from routing.catalog.catalog import BUNDLED
 from routing.errors import ConfigError
 from tests.fakes import ManualClock

@@ -18,8 +18,8 @@ from bot.admin.listener import MAX_CONNECTIONS, Listener
 from bot.admin.middleware import HEADERS, MAX_BODY_BYTES
 from bot.admin.token import admin_token, is_token
 from bot.cli import new_event_loop
-from bot.environment import load
-from bot.workspace import Workspace
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from routing.errors import ConfigError
 from storage.state import SqlState
 from tests.bot.admin.conftest import Served, serving

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from bot.admin.access import is_local
 from bot.admin.listener import Listener
-from bot.environment import Environment
+from bot.config.environment import Environment
 from handlers.metrics import MAX_NAMES, OTHER, Metrics, outcome, tool_outcome
 from routing.errors import BadArguments, StorageFault, ToolFailed
 from routing.types.history import TurnFacts, TurnRecord

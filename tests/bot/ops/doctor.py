@@ -6,11 +6,11 @@ import sqlite3
 import time
 from pathlib import Path
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
-from bot.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.stories.harness import BotHarness
 

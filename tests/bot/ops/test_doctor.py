@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
-from bot.logs import Redactor
+from bot.config.environment import load
+from bot.config.workspace import Workspace
+from bot.observability.logs import Redactor
 from bot.ops.checks import configuration, machine
 from bot.ops.checks.inspection import Inspection
 from bot.ops.doctor import examine
-from bot.workspace import Workspace
 from storage.database import inspection as storage_inspection
 from storage.schema import REVISION
 from tests.bot.ops.doctor import findings, inspected, migrated, status

@@ -11,13 +11,13 @@ import pytest
 from bot.adapters.discord.doctor import Report, ask, findings
 from bot.adapters.discord.settings import DiscordSettings
 from bot.adapters.shared.doctor import PlatformSilent
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.platforms import check_of
 from bot.ops.doctor import examine
 from bot.platforms import PLATFORMS
-from bot.workspace import Workspace
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import pointed
 

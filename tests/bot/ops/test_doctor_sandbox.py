@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.findings import Finding
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.sandbox import sandbox, sandbox_check
 from bot.ops.doctor import CHECKS
-from bot.workspace import Workspace
 from tests.handlers.tools.sandbox.test_sandbox import made
 
 

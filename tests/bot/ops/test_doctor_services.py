@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bot.logs import Redactor
+from bot.observability.logs import Redactor
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.platforms import check_of
 from bot.ops.doctor import examine

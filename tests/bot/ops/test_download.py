@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.ops.download import WEIGHTS, Weights, fetch, fetch_model, set_tiers
-from bot.workspace import Workspace
 from routing.errors import ConfigError
 
 DATA = b"GGUF" + bytes(range(256)) * 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from bot.environment import load
+from bot.config.environment import load
 from bot.ops.env_file import changed, update
 from routing.config.jsonfile import write
 from routing.errors import ConfigError

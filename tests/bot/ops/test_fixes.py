@@ -12,9 +12,9 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.ops.fixes import Fix, fix
-from bot.workspace import Workspace
 from storage.database.migrate import SCRIPTS
 from tests.bot.cli import tierbot
 

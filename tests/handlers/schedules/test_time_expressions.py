@@ -569,9 +569,7 @@ def test_the_time_is_split_from_the_text(language: str, said: str, when: str, re
     assert split(said, NOW, BERLIN, language) == (when, rest)
 
 
-@pytest.mark.parametrize(
-    "said", ["tea", "in 20 minutes", "", "so we go", "buy two books", "5 minutes ago tea"]
-)
+@pytest.mark.parametrize("said", ["tea", "in 20 minutes", "", "so we go", "buy two books", "5 minutes ago tea"])
 def test_a_text_without_a_time_or_a_time_without_a_text(said: str) -> None:
     assert split(said, NOW, BERLIN, "en") is None
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.tooling import Tooling, build_tooling
-from bot.workspace import Workspace
 from handlers.commands.tier import WHY
 from handlers.context import CommandSpec
 from handlers.tools.approval import Approval

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bot.health_persistence import STATE_KEY, HealthPersistence
+from bot.observability.health_persistence import STATE_KEY, HealthPersistence
 from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.errors import BadModelRequest, KeyRejected, ModelError, PolicyRefused, RateLimited, Unreachable
 from routing.health.breaker import Trial
@@ -216,7 +216,7 @@ class FakeState:
 
 
 async def test_changes_during_a_write_are_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.health_persistence.WRITE_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("bot.observability.health_persistence.WRITE_DELAY_SECONDS", 0.0)
     clock, store = Time(), FakeState()
     memory = HealthPersistence(store, clock)
     await fails(memory.health, REFUSED)

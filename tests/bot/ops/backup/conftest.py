@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import NullPool, create_engine
 
-from bot.environment import load
-from bot.workspace import Workspace
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from storage.database.migrate import migrate
 from tests.storage.conftest import postgres
 from tests.storage.every_table import fill

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from bot.config.workspace import JOURNAL, Workspace
 from bot.ops.backup.archive import FORMAT, ArchiveReader, ArchiveWriter, Head
 from bot.ops.backup.backup import Backup, make
 from bot.ops.backup.contents import Entry, is_safe_link
 from bot.ops.backup.restore import restore
 from bot.ops.backup.swap import recover
-from bot.workspace import JOURNAL, Workspace
 from routing.errors import ConfigError
 from storage.database import server_restore
 from storage.database.migrate import migrate

@@ -11,11 +11,11 @@ from typing import cast
 
 import pytest
 
+from bot.config.workspace import Workspace
 from bot.ops.backup import schedule
 from bot.ops.backup.restore import restore
 from bot.ops.backup.schedule import ScheduledBackups
 from bot.platform import Platform
-from bot.workspace import Workspace
 from handlers.notices.notices import Notices
 from routing.types.messages import OutboundMessage, UserKey
 from storage.database import open_database

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
+from bot.config.environment import load
+from bot.config.workspace import Workspace
 from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.service import service as doctor_check
 from bot.ops.service.install import Installation, plan
@@ -20,7 +21,6 @@ from bot.ops.service.install import install as perform
 from bot.ops.service.status import explain
 from bot.ops.service.systemctl import Service, user_service
 from bot.ops.service.unit import render, this_program, workspace_of
-from bot.workspace import Workspace
 from routing.errors import ConfigError
 from tests.bot.cli import tierbot
 from tests.servers.systemctl import install

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.environment import load
+from bot.config.environment import load
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.wizard import Outcome, Wizard
 from handlers.languages import Say

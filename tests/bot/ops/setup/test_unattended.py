@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.environment import load
+from bot.config.environment import load
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
 from bot.ops.setup.unattended import answered

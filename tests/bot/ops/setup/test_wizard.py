@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bot.environment import load
+from bot.config.environment import load
 from bot.ops.download import Weights
 from bot.ops.service.unit import program_of, this_program, workspace_of
 from bot.ops.setup import service

@@ -87,7 +87,7 @@ async def test_what_is_given_as_it_is_shown_keeps_its_labels_and_parts(on: Offic
 async def test_what_is_too_long_is_refused_and_not_cut(on: Office, given: dict[str, Any]) -> None:
     on.server.put("/ann/people/m.vcf", CARD.format(uid="m", name="Mia", more=""))
     before = on.server.stored("/ann/people/m.vcf")
-    with pytest.raises(ToolFailed, match="up to 20|longer than"):
+    with pytest.raises(ToolFailed, match=r"up to 20|longer than"):
         await on.call("update_contact", id="people/m.vcf", **given)
     assert on.server.stored("/ann/people/m.vcf") == before
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.adapters.shared.descriptor import secret
-from bot.settings import Settings
+from bot.config.settings import Settings
 from handlers.http.addresses import PrivateHosts
 from handlers.tools.dependencies import WeatherAddresses, WebSettings
 from handlers.tools.packages import PackageIndex

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
-from bot.settings import Settings, parse_headers
+from bot.config.settings import Settings, parse_headers
 from handlers.version import VERSION
 from routing.lean_imports import without_collection
 from routing.tracing import Attributes, Span, Tracer, trace_with
@@ -26,7 +26,7 @@ NOT_INSTALLED = (
     "pip install 'tierbot[tracing]'"
 )
 
-log = logging.getLogger("bot.tracing")
+log = logging.getLogger("bot.observability.tracing")
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from dotenv.parser import parse_stream
 from pydantic import SecretStr, ValidationError
 
-from bot.settings import CUSTOM_SYNTAX, LIVE, POOL, SECRET_FIELDS, Settings
+from bot.config.settings import CUSTOM_SYNTAX, LIVE, POOL, SECRET_FIELDS, Settings
 from routing.errors import ConfigError, Reason, file_reason
 from routing.types.tiers import TIERS
 
@@ -83,7 +83,7 @@ class EnvironmentFault(ConfigError):
         self.rest = rest
 
 
-IS_CHECKOUT = (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file()
+IS_CHECKOUT = (Path(__file__).resolve().parents[2] / "pyproject.toml").is_file()
 """Whether this is no installed package."""
 UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
 UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."

@@ -1,4 +1,4 @@
-"""All environment variables with their descriptions. `bot/environment.py` reads them."""
+"""All environment variables with their descriptions. `bot/config/environment.py` reads them."""
 
 from __future__ import annotations
 

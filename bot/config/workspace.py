@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
 
-from bot.environment import Environment
+from bot.config.environment import Environment
 from routing.atomic_file import write_text
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.catalog.ollama import address as ollama_address
@@ -39,7 +39,7 @@ _OURS = (DATABASE_FILE, LOCK, "preferences/runtime-config.json", "models/models.
 _HARMLESS = {".env", "lost+found"}
 """A person may have made the first before the first start; the second is of the file system."""
 
-log = logging.getLogger("bot.workspace")
+log = logging.getLogger("bot.config.workspace")
 
 
 class Workspace:

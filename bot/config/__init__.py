@@ -1,0 +1,1 @@
+"""The settings, the configuration and the workspace."""
