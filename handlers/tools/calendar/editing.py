@@ -19,6 +19,7 @@ from handlers.tools.calendar.events import (
     master,
     occurrences,
     original_start,
+    parse,
 )
 from handlers.tools.calendar.limits import too_often
 from handlers.tools.calendar.times import When, moment
@@ -92,7 +93,8 @@ def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: 
     event = changed_repetition(calendar, original)
     if event is None:
         _check_repeats(calendar, recurrence_id, original)
-        event = Event.from_ical(main.to_ical())
+        event = main.copy()
+        event.subcomponents = list(main.subcomponents)
         start = start_of(main)
         for name in ("RRULE", "RDATE", "EXDATE", "DURATION", "DTSTART", "DTEND"):
             event.pop(name, None)
@@ -138,10 +140,11 @@ def cancel(calendar: Calendar, recurrence_id: str) -> None:
 
 def invitation(calendar: Calendar) -> bytes:
     """The entry as an invitation that mail programs understand."""
-    calendar = Calendar.from_ical(calendar.to_ical())
-    calendar.pop("METHOD", None)
-    calendar.add("METHOD", "REQUEST")
-    return written(calendar)
+    request = calendar.copy()
+    request.subcomponents = list(calendar.subcomponents)
+    request.pop("METHOD", None)
+    request.add("METHOD", "REQUEST")
+    return written(request)
 
 
 def written(calendar: Calendar) -> bytes:
@@ -250,8 +253,9 @@ def _check_repeats(calendar: Calendar, recurrence_id: str, original: When) -> No
         original.tzinfo if isinstance(original, datetime) and isinstance(original.tzinfo, ZoneInfo) else ZoneInfo("UTC")
     )
     first = moment(original, zone) - timedelta(days=1)
-    copy = Calendar.from_ical(calendar.to_ical())
-    if all(each.recurrence_id != recurrence_id for each in occurrences(copy, first, first + timedelta(days=3), zone)):
+    copy = parse(calendar.to_ical().decode())
+    found = occurrences(copy, first, first + timedelta(days=3), zone) if copy is not None else ()
+    if all(each.recurrence_id != recurrence_id for each in found):
         raise ToolFailed("There is no such event. List the events again.")
 
 

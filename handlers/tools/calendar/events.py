@@ -12,7 +12,10 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import recurring_ical_events
-from icalendar import Calendar, Component
+from icalendar import Calendar, Component, ComponentFactory, Timezone
+from icalendar.parser import Contentline, Parameters
+from icalendar.parser.ical.calendar import CalendarIcalParser
+from icalendar.timezone import TZP
 
 from handlers.tools.calendar.event_times import UNCHANGEABLE, end_of, recurrence_id_of, shifted, start_of, time_of
 from handlers.tools.calendar.limits import BROKEN, bound, read_lines
@@ -46,10 +49,33 @@ class Occurrence:
         return (self.title, self.start, self.end) == (other.title, other.start, other.end)
 
 
+class _Parser(CalendarIcalParser):
+    """Reads times in the zones that the entry itself defines. The library would keep the first definition of each name
+    and use it for all entries."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, ComponentFactory(), Calendar.types_factory)
+        self._defined: dict[str, TZP] = {}
+        self._known = TZP()
+
+    def handle_end_component(self, vals: str) -> None:
+        ended = self.component
+        super().handle_end_component("")  # by this name it would know the zone
+        if isinstance(ended, Timezone) and "TZID" in ended:
+            self._defined.setdefault(ended.tz_name.strip("/"), TZP()).cache_timezone_component(ended)
+
+    def parse_and_add_property(
+        self, name: str, params: Parameters, val: str, tzid: str | None, line: Contentline
+    ) -> None:
+        timed = tzid and all("T" in each for each in val.upper().split(","))  # a day is in no zone
+        zone = self._defined.get(tzid.strip("/"), self._known).timezone(tzid) if tzid and timed else None
+        super().parse_and_add_property(name, params, val, zone, line)
+
+
 def parse(text: str) -> Calendar | None:
     """An entry as the server keeps it; None if it can't be read."""
     try:
-        found = Calendar.from_ical(read_lines(text))
+        (found,) = _Parser(read_lines(text)).parse()
     except BROKEN:
         return None
     return found if isinstance(found, Calendar) else None

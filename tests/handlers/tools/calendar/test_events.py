@@ -6,14 +6,16 @@ import json
 import resource
 import subprocess
 import sys
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from icalendar import timezone
 
 from handlers.tools.calendar import events
-from handlers.tools.calendar.editing import Changes, change, read_rule
+from handlers.tools.calendar.editing import Changes, change, invitation, read_rule, written
 from handlers.tools.calendar.limits import MAX_ZONE_CHANGES, read_lines
+from handlers.tools.calendar.times import moment
 from routing.errors import ToolFailed
 
 CPU_SECONDS = 30
@@ -70,6 +72,46 @@ def entry(event: str, zone_rule: str = "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU")
         f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nTZID:Odd\r\n{changes}END:VTIMEZONE\r\n"
         f"BEGIN:VEVENT\r\nUID:odd\r\n{event}\r\nSUMMARY:Odd\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
     )
+
+
+def zoned(offset: str, name: str = "Customized Time Zone", define: bool = True, first: bool = True) -> str:
+    zone = (
+        f"BEGIN:VTIMEZONE\r\nTZID:{name}\r\nBEGIN:STANDARD\r\nDTSTART:16010101T000000\r\n"
+        f"TZOFFSETFROM:{offset}\r\nTZOFFSETTO:{offset}\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
+    )
+    event = (
+        f"BEGIN:VEVENT\r\nUID:zoned\r\nDTSTART;TZID={name}:20261124T120000\r\nRRULE:FREQ=DAILY;COUNT=5\r\n"
+        f"RDATE;TZID={name}:20261224T120000\r\nEXDATE;TZID={name}:20261125T120000,20261126T120000\r\nEND:VEVENT\r\n"
+        f"BEGIN:VEVENT\r\nUID:zoned\r\nDTSTART;TZID={name}:20261127T140000\r\n"
+        f"RECURRENCE-ID;TZID={name}:20261127T120000\r\nEND:VEVENT\r\n"
+    )
+    parts = (zone * define, event) if first else (event, zone * define)
+    return f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{''.join(parts)}END:VCALENDAR\r\n"
+
+
+@pytest.mark.parametrize("name", ["Customized Time Zone", "W. Europe Standard Time", "/mine/Zone"])
+def test_the_times_of_an_entry_are_in_the_zones_that_it_defines_itself(name: str) -> None:
+    for offset, hour in (("+0100", 11), ("+0500", 7), ("-0800", 20)):
+        for first in (True, False):
+            parsed = events.parse(zoned(offset, name, first=first))
+            assert parsed is not None
+            change(parsed, "20261128T120000", Changes("New"), "")
+            for calendar in (parsed, events.parse(written(parsed).decode()), events.parse(invitation(parsed).decode())):
+                assert calendar is not None
+                start = datetime(2026, 11, 24, tzinfo=UTC)
+                found = events.occurrences(calendar, start, start + timedelta(days=40), ZoneInfo("UTC"))
+                assert sorted(f"{moment(each.start, ZoneInfo('UTC')):%m-%d %H}" for each in found) == [
+                    f"11-24 {hour:02}", f"11-27 {hour + 2:02}", f"11-28 {hour:02}", f"12-24 {hour:02}"
+                ]  # fmt: skip
+    assert timezone.tzp.timezone("Customized Time Zone") is None, "the library keeps none for later entries"
+
+
+def test_an_entry_gets_no_zone_of_another_one() -> None:
+    assert events.parse(zoned("+0100", "Elsewhere")) is not None
+    parsed = events.parse(zoned("+0100", "Elsewhere", define=False))
+    assert parsed is not None
+    assert events.find(parsed, "", ZoneInfo("UTC")).start == datetime(2026, 11, 24, 12)
+    assert b"VTIMEZONE" not in written(parsed)
 
 
 def test_rules_of_time_zones_are_found_behind_parameters_and_counted() -> None:
