@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ from handlers.tools.calendar.events import (
     original_start,
     parse,
 )
-from handlers.tools.calendar.limits import too_often
+from handlers.tools.calendar.limits import rules_of, too_often
 from handlers.tools.calendar.times import When, moment
 from routing.errors import ToolFailed
 
@@ -33,6 +33,9 @@ WORDS = {
     "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
 }
 ONE_KIND = "Give both the start and the end a time, or neither."
+_ANEW = "Delete it and make a new one."
+_DAYS = ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYMONTH")
+_TIMES = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _PRODUCT = "-//tierbot//calendar//EN"
 
 
@@ -106,22 +109,25 @@ def change(calendar: Calendar, recurrence_id: str, changes: Changes, organizer: 
 
 
 def for_series(parsed: Any, recurrence_id: str, changes: Changes, zone: ZoneInfo) -> Changes:
-    """The first start and end of the series, if the repetition with this recurrence id moves to the given ones. Raises
-    ToolFailed."""
+    """The first start and end of the series, if the repetition with this recurrence id, or without one the first, moves
+    to the given ones. It moves by the clock of its own zone. Raises ToolFailed."""
     if changes.start is None and changes.end is None:
         return changes
     here, main = find(parsed, recurrence_id, zone), find(parsed, "", zone)
+    own = (main.start.tzinfo if isinstance(main.start, datetime) else None) or zone
     start = here.start if changes.start is None else changes.start
-    first = shifted(main.start, _wall(start, zone) - _wall(here.start, zone))
+    if len({isinstance(each, datetime) for each in (start, here.start, main.start)}) > 1:
+        raise ToolFailed(f"A repeating event can't change between a whole day and a time. {_ANEW}")
+    first = shifted(main.start, _wall(start, own) - _wall(here.start, own))
     end = changes.end
     if end is not None:
         if isinstance(end, datetime) != isinstance(start, datetime):
             raise ToolFailed(ONE_KIND)
-        end = shifted(first, _wall(end, zone) - _wall(start, zone))
+        end = shifted(first, _wall(end, own) - _wall(start, own))
     return replace(changes, start=None if changes.start is None else first, end=end)
 
 
-def _wall(when: When, zone: ZoneInfo) -> datetime:
+def _wall(when: When, zone: tzinfo) -> datetime:
     return moment(when, zone).replace(tzinfo=None)
 
 
@@ -220,29 +226,46 @@ def _touch(event: Component) -> None:
 
 
 def _move_series(calendar: Calendar, main: Component, start: When) -> None:
-    """Move changed and removed repetitions together with the series, whose new first start is `start`."""
-    old = time_of(main, "DTSTART")
-    if type(old) is not type(start) or old is None:
-        raise ToolFailed("A repeating event can't change between a whole day and a time. Delete it and make a new one.")
-    rule = main.get("RRULE")
-    if any(name in (rule or {}) for name in ("BYDAY", "BYMONTHDAY", "BYMONTH")) and _day(old) != _day(start):
-        raise ToolFailed("This repeats on fixed days, so only its time can change. Delete it and make a new one.")
-    by = _plain(start) - _plain(old)
+    """Move what the series has besides its first start, which moves to `start`: its end, changed repetitions, and those
+    that are added and removed. Raises ToolFailed."""
+    old = start_of(main)
+    for rule in rules_of(main):
+        if any(name in rule for name in _DAYS) and _day(old) != _day(start):
+            raise ToolFailed(f"This repeats on fixed days, so only its time can change. {_ANEW}")
+        if any(name in rule for name in _TIMES) and _plain(old).time() != _plain(start).time():
+            raise ToolFailed(f"This repeats at fixed times, so only its day can change. {_ANEW}")
+        if "UNTIL" in rule:
+            rule["UNTIL"] = [_moved(each, old, start) for each in rule["UNTIL"]]
     for event in calendar.walk("VEVENT"):
-        original = time_of(event, "RECURRENCE-ID")
-        if original is not None:
-            event.pop("RECURRENCE-ID")
-            event.add("RECURRENCE-ID", shifted(original, by))
-    removed = main.pop("EXDATE", None)
-    for each in removed if isinstance(removed, list) else [removed] if removed is not None else []:
-        for one in _times(each):
-            main.add("EXDATE", shifted(one, by))
+        if (original := time_of(event, "RECURRENCE-ID")) is not None:
+            replaced: Any = event["RECURRENCE-ID"]
+            replaced.dt = _moved(original, old, start)
+    for name in ("RDATE", "EXDATE"):
+        given: Any = main.get(name, [])
+        for each in given if isinstance(given, list) else [given]:
+            for one in _times(each):
+                one.dt = _moved(one.dt, old, start)
 
 
-def _times(removed: Any) -> list[When]:
-    """The times of one EXDATE. Raises ToolFailed."""
+def _moved(when: Any, old: When, start: When) -> Any:
+    """A day, a time or a period of a series whose first start moves from `old` to `start`, by the clock of its zone."""
+    if isinstance(when, tuple):
+        return tuple(_moved(each, old, start) for each in when)
+    if not isinstance(when, datetime):
+        return shifted(when, _day(start) - _day(old)) if isinstance(when, date) else when
+    by, zone = _plain(start) - _plain(old), old.tzinfo if isinstance(old, datetime) else None
+    if when.tzinfo is None or zone is None:
+        return shifted(when, by)
     try:
-        return [each.dt for each in removed.dts]
+        return (when.astimezone(zone) + by).astimezone(when.tzinfo)
+    except OverflowError:  # it never ends
+        return when
+
+
+def _times(listed: Any) -> list[Any]:
+    """The values of one RDATE or EXDATE. Raises ToolFailed."""
+    try:
+        return list(listed.dts)
     except (AttributeError, ValueError):
         raise ToolFailed(UNCHANGEABLE) from None
 

@@ -117,6 +117,10 @@ def master(calendar: Calendar) -> Component:
     return found[0]
 
 
+def repeats(calendar: Calendar) -> bool:
+    return any(name in each for each in calendar.walk("VEVENT") for name in ("RRULE", "RDATE", "RECURRENCE-ID"))
+
+
 def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence:
     """The repetition with this recurrence id, or the event itself without one. Raises ToolFailed."""
     main = master(calendar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from routing.errors import ToolFailed
@@ -47,7 +47,7 @@ def read_when(text: str, zone: ZoneInfo, now: float) -> When:
     return found
 
 
-def moment(when: When, zone: ZoneInfo) -> datetime:
+def moment(when: When, zone: tzinfo) -> datetime:
     """The start of a day in this zone, or the moment itself in it. A moment without a zone is in this one, and so is
     one at the end of the calendar, which has no date there."""
     if not isinstance(when, datetime):

@@ -217,9 +217,9 @@ class CalendarTools:
             concerned = _concerned(before, attendees)
             descriptions.check_confirmed(scope, lambda say: descriptions.changing(say, before, concerned, zone))
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            if series and recurrence_id:
-                changes = editing.for_series(parsed, recurrence_id, changes, zone)
             one = "" if series else recurrence_id
+            if not one and events.repeats(parsed):
+                changes = editing.for_series(parsed, recurrence_id, changes, zone)
             editing.change(parsed, one, changes, server.organizer)
             found = events.find(parsed, one, zone)
             invitation = editing.invitation(parsed) if found.attendees else b""

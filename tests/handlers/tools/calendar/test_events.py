@@ -6,18 +6,20 @@ import json
 import resource
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from icalendar import timezone
+from icalendar import Calendar, timezone
 
 from handlers.tools.calendar import events
-from handlers.tools.calendar.editing import Changes, change, invitation, read_rule, written
+from handlers.tools.calendar.editing import Changes, change, for_series, invitation, read_rule, written
 from handlers.tools.calendar.limits import MAX_ZONE_CHANGES, read_lines
 from handlers.tools.calendar.times import moment
 from routing.errors import ToolFailed
 
+BERLIN = ZoneInfo("Europe/Berlin")
 CPU_SECONDS = 30
 HOURS, MINUTES = (",".join(map(str, range(most))) for most in (24, 60))
 EVERY_DAY = "RRULE:FREQ=YEARLY;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12;BYDAY=MO,TU,WE,TH,FR,SA,SU"
@@ -50,7 +52,8 @@ ZONED = "DTSTART;TZID=Odd:20261124T120000\r\nRRULE:FREQ=DAILY;COUNT=1"
 BROKEN = ("20261124T000000Z\r\nRRULE:FREQ=DAILY;INTERVAL=x", "20261124T000000Z\r\nRRULE:FREQ=NEVER", "20261324T000000Z")
 PROGRAM = """
 import json, sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 from handlers.tools.calendar import events
@@ -196,3 +199,77 @@ def test_a_repetition_that_moved_to_the_end_of_time_is_sorted_among_others() -> 
     assert parsed is not None
     for each in events.occurrences(parsed, first, datetime.max.replace(tzinfo=zone), zone):
         assert each.span(zone)
+
+
+def moved(lines: str, start: date, recurrence_id: str = "") -> Calendar:
+    """The entry after a repetition of it, or the first, moved to `start` with all others."""
+    parsed = events.parse(entry(lines))
+    assert parsed is not None
+    change(parsed, "", for_series(parsed, recurrence_id, Changes(start=start), BERLIN), "")
+    found = events.parse(written(parsed).decode())
+    assert found is not None
+    return found
+
+
+def at(day: str, hour: int) -> datetime:
+    return datetime.fromisoformat(f"2026-{day}T{hour:02}:00").replace(tzinfo=BERLIN)
+
+
+MORNING, NEW_YORK = "DTSTART;TZID=Europe/Berlin:20261020T090000", "DTSTART;TZID=America/New_York:20261020T090000"
+DAILY = f"{MORNING}\r\nRRULE:FREQ=DAILY;UNTIL=20261024T070000Z"
+WHOLE = "DTSTART;VALUE=DATE:20261020\r\nRRULE:FREQ=DAILY;UNTIL=20261022"
+
+
+@pytest.mark.parametrize(
+    ("lines", "start", "expected"),
+    [
+        (DAILY, at("10-20", 11), "20 11, 21 11, 22 11, 23 11, 24 11"),
+        (DAILY, at("10-20", 7), "20 07, 21 07, 22 07, 23 07, 24 07"),
+        (DAILY, at("10-22", 9), "22 09, 23 09, 24 09, 25 09, 26 09"),
+        (DAILY, at("10-19", 9), "19 09, 20 09, 21 09, 22 09, 23 09"),
+        (f"{MORNING}\r\nRRULE:FREQ=DAILY;UNTIL=20261023", at("10-20", 7), "20 07, 21 07, 22 07"),
+        (f"{MORNING}\r\nRRULE:FREQ=WEEKLY;UNTIL=99991231T235959Z", at("10-20", 11), "20 11, 27 11"),
+        (WHOLE, date(2026, 10, 22), "22 00, 23 00, 24 00"),
+        (f"{DAILY}\r\nEXDATE:20261021T070000Z\r\nEXDATE;VALUE=DATE:20261023", at("10-20", 7), "20 07, 22 07, 24 07"),
+        (f"{WHOLE}\r\nEXDATE;VALUE=DATE:20261021", date(2026, 10, 21), "21 00, 23 00"),
+        (
+            f"{MORNING}\r\nRDATE;TZID=Europe/Berlin:20261021T090000,20261022T140000\r\n"
+            "RDATE;VALUE=PERIOD:20261026T080000Z/PT2H,20261027T080000Z/20261027T100000Z",
+            at("10-20", 11),
+            "20 11, 21 11, 22 16, 26 11, 27 11",
+        ),
+        (f"{WHOLE}\r\nRDATE;VALUE=DATE:20261025", date(2026, 10, 21), "21 00, 22 00, 23 00, 26 00"),
+        (
+            f"{NEW_YORK}\r\nRRULE:FREQ=WEEKLY;COUNT=3\r\nEXDATE;TZID=America/New_York:20261103T090000",
+            at("10-20", 16),
+            "20 16, 27 15",
+        ),
+    ],
+)
+def test_a_series_moves_with_its_end_and_all_that_is_added_or_removed(lines: str, start: date, expected: str) -> None:
+    first = at("10-01", 0)
+    found = events.occurrences(moved(lines, start), first, first + timedelta(days=31), BERLIN)
+    assert ", ".join(sorted(f"{moment(each.start, BERLIN):%d %H}" for each in found)) == expected
+
+
+def test_a_changed_repetition_keeps_the_range_of_its_changes() -> None:
+    later = "RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20261021T090000\r\nSUMMARY:Late\r\n"
+    changed = f"\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:odd\r\n{MORNING.replace('1020', '1021')}\r\n{later}"
+    found: Any = moved(DAILY + changed, at("10-20", 11)).walk("VEVENT")[1]["RECURRENCE-ID"]
+    assert (found.dt, found.params["RANGE"]) == (at("10-21", 11), "THISANDFUTURE")
+
+
+@pytest.mark.parametrize(
+    ("lines", "start", "told"),
+    [
+        (f"{MORNING}\r\nRRULE:FREQ=DAILY;BYHOUR=9,15", at("10-20", 11), "repeats at fixed times"),
+        (f"{MORNING}\r\nRRULE:FREQ=WEEKLY;BYDAY=TU", at("10-21", 9), "repeats on fixed days"),
+        (f"{MORNING}\r\nRRULE:FREQ=YEARLY;BYYEARDAY=293", at("10-21", 9), "repeats on fixed days"),
+        (DAILY, date(2026, 10, 20), "between a whole day and a time"),
+        (WHOLE, at("10-20", 9), "between a whole day and a time"),
+        (f"{DAILY}\r\nRDATE:x", at("10-20", 11), "can't be changed here"),
+    ],
+)
+def test_a_series_that_cannot_move_is_left_alone(lines: str, start: date, told: str) -> None:
+    with pytest.raises(ToolFailed, match=told):
+        moved(lines, start)
