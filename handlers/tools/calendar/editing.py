@@ -13,7 +13,6 @@ from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vT
 
 from handlers.tools.calendar.event_times import UNCHANGEABLE, end_of, shifted, start_of, time_of
 from handlers.tools.calendar.events import (
-    MAX_TEXT,
     changed_repetition,
     find,
     master,
@@ -204,7 +203,7 @@ def _apply(event: Component, changes: Changes, organizer: str) -> None:
         if value is not None:
             event.pop(name, None)
             if value.strip():
-                event.add(name, value[:MAX_TEXT])
+                event.add(name, value)
     if changes.attendees is not None:
         event.pop("ATTENDEE", None)
         for address in changes.attendees:

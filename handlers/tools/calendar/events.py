@@ -24,7 +24,7 @@ from routing.errors import ToolFailed
 
 MAX_OCCURRENCES = 2_000
 MAX_TEXT = 2_000
-"""Characters of a title, a place or notes that a model sees or writes."""
+"""Characters of a title, a place or notes that a model sees."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -41,6 +41,8 @@ WRITES = replace(DELETES, private=False)
 """Their results repeat nothing but the arguments."""
 MAX_LISTED = 100
 """Events in one answer; a search for words or a shorter time finds the others."""
+MAX_WRITTEN = 2_000
+"""Characters of a title, a place or notes that a model writes."""
 MAX_DAYS = 400
 MAX_GAPS = 40
 LISTING_SECONDS = 45.0
@@ -112,9 +114,10 @@ class CalendarTools:
         return await self._with(scope, work)
 
     async def _asks_to_invite(
-        self, scope: ToolScope, title: str, start: str, end: str = "", attendees: Sequence[str] = (), **_rest: object
+        self, scope: ToolScope, title: str, start: str, end: str = "", attendees: Sequence[str] = (), **rest: object
     ) -> str | None:
         """What the person should know before others are invited. What is confirmed is for the time that they saw."""
+        _check_lengths({"title": title} | rest)
         if not attendees:
             return None
         fixed = self._fixed(await time_zone(scope.time_zone), start=start, end=end)
@@ -182,9 +185,10 @@ class CalendarTools:
         start: str = "",
         end: str = "",
         attendees: list[str] | None = None,
-        **_rest: object,
+        **rest: object,
     ) -> str | None:
         """Changing an event with attendees may write to them."""
+        _check_lengths(rest)
         found = await self._find(scope, id)
         people = _concerned(found, attendees)
         if not people:
@@ -314,6 +318,7 @@ class CalendarTools:
     ) -> Changes:
         from handlers.tools.calendar import editing
 
+        _check_lengths({"title": title, "place": place, "notes": notes})
         now = self._clock()
         begins = times.read_when(start, zone, now) if start else None
         ends = times.read_when(end, zone, now) if end else None
@@ -321,6 +326,15 @@ class CalendarTools:
             ends += timedelta(days=1)  # the last day, included
         people = None if attendees is None else editing.read_attendees(attendees)
         return editing.Changes(title or None, begins, ends, place or None, notes or None, people)
+
+
+def _check_lengths(given: Mapping[str, object]) -> None:
+    """Raises ToolFailed for a text that is too long to be stored in full."""
+    for name in ("title", "place", "notes"):
+        if (length := len(str(given.get(name, "")))) > MAX_WRITTEN:
+            raise ToolFailed(
+                f"`{name}` has {length:,} characters, and at most {MAX_WRITTEN:,} are allowed. Shorten it."
+            )
 
 
 def _concerned(found: Occurrence, attendees: Sequence[str] | None) -> list[str]:

@@ -214,6 +214,18 @@ async def test_only_what_was_confirmed_happens(
     assert on.server.stored("/ann/home/") != before
 
 
+@pytest.mark.parametrize("field", ["title", "place", "notes"])
+async def test_what_was_confirmed_is_stored_in_full_or_refused(on: Office, field: str) -> None:
+    event: dict[str, Any] = {"title": "Lunch", "start": "2026-11-24T12:00", "attendees": ["bob@example.org"]}
+    made = json.loads(await on.call("create_event", **event | {field: "x" * 2_000}))["created"]
+    assert (before := on.server.stored("/ann/home/").replace("\r\n ", "")).count("x" * 2_000) == 1
+    for name, given in (("create_event", event), ("update_event", {"id": made["id"]})):
+        for work in (on.asks, on.call):
+            with pytest.raises(ToolFailed, match=f"`{field}` has 2,001 characters, and at most 2,000 are allowed"):
+                await work(name, **given | {field: "y" * 2_001})
+    assert on.server.stored("/ann/home/").replace("\r\n ", "") == before
+
+
 async def test_a_question_names_all_who_are_invited(on: Office) -> None:
     people = [f"somebody.with.a.long.name.{number}@example.com" for number in range(12)]
     asked = str(await on.asks("create_event", title="Party", start="tomorrow", attendees=people))
