@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import NAMESPACE_URL, uuid5
 from zoneinfo import ZoneInfo
 
 from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vText
@@ -75,10 +75,10 @@ def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str, url:
     return uid, calendar
 
 
-def with_new_uid(calendar: Calendar) -> str:
-    """Give an entry another unique id, which is returned."""
-    uid, event = str(uuid4()), master(calendar)
-    event.pop("UID", None)
+def with_next_uid(calendar: Calendar) -> str:
+    """Give an entry another unique id, which is returned: always the same one after the same id."""
+    event = master(calendar)
+    uid = str(uuid5(NAMESPACE_URL, str(event.pop("UID"))))
     event.add("UID", uid)
     return uid
 

@@ -43,6 +43,8 @@ MAX_LISTED = 100
 """Events in one answer; a search for words or a shorter time finds the others."""
 MAX_WRITTEN = 2_000
 """Characters of a title, a place or notes that a model writes."""
+MAX_IDS = 10
+"""Unique ids that are tried for a new event: those of equal ones that were moved or deleted are in use."""
 MAX_DAYS = 400
 MAX_GAPS = 40
 LISTING_SECONDS = 45.0
@@ -160,18 +162,8 @@ class CalendarTools:
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             url, name = server.calendar(calendar, named=scope.private)
             uid, made = editing.new(changes, repeat, remind_minutes, server.organizer, url)
+            entry = _stored(server, url, uid, made, zone)
             found = events.find(made, "", zone)
-            try:
-                entry = server.create(url, uid, editing.written(made))
-            except ItemChanged:
-                there = None
-                with suppress(ToolFailed):  # it was deleted
-                    there = server.read(server.place(url, uid))
-                parsed = events.parse(there.text) if there is not None else None
-                if there is not None and parsed is not None and found.is_same(events.find(parsed, "", zone)):
-                    entry = there
-                else:
-                    entry = server.create(url, editing.with_new_uid(made), editing.written(made))
             invitation = editing.invitation(made) if changes.attendees else b""
             return descriptions.shown(found, name, _identity(server, entry, ""), zone), invitation
 
@@ -326,6 +318,24 @@ class CalendarTools:
             ends += timedelta(days=1)  # the last day, included
         people = None if attendees is None else editing.read_attendees(attendees)
         return editing.Changes(title or None, begins, ends, place or None, notes or None, people)
+
+
+def _stored(server: CalendarServer, url: str, uid: str, made: Any, zone: ZoneInfo) -> Item:
+    """The new event, or the same one that is there already. It gets the first of its unique ids that no other has or
+    had. Raises ToolFailed."""
+    from handlers.tools.calendar import editing, events
+
+    for _ in range(MAX_IDS - 1):
+        try:
+            return server.create(url, uid, editing.written(made))
+        except ItemChanged:
+            with suppress(ToolFailed):  # it was deleted
+                there = server.read(server.place(url, uid))
+                parsed = events.parse(there.text)
+                if parsed is not None and events.find(made, "", zone).is_same(events.find(parsed, "", zone)):
+                    return there
+        uid = editing.with_next_uid(made)
+    return server.create(url, uid, editing.written(made))
 
 
 def _check_lengths(given: Mapping[str, object]) -> None:

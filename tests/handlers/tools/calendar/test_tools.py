@@ -14,6 +14,7 @@ import pytest
 from handlers.accounts import guarded_session
 from handlers.outgoing import MAX_FILES, OutgoingFiles
 from handlers.tools.authoring.tool import Preview
+from handlers.tools.calendar.tools import MAX_IDS
 from routing.errors import ToolFailed
 from routing.types.messages import OutgoingFile
 from tests.handlers.tools.calendar.harness import BEN, Office, office
@@ -89,6 +90,30 @@ async def test_a_deleted_event_is_made_again_where_the_server_keeps_its_name(on:
     again = json.loads(await on.call("create_event", **given))["created"]
     assert again["id"] != first["id"]
     assert await listed(on, "tomorrow") == [again]
+
+
+@pytest.mark.parametrize("gone", ["update_event", "delete_event"])
+async def test_an_event_is_made_once_more_beside_each_that_moved_or_was_deleted(on: Office, gone: str) -> None:
+    given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00"}
+    change: dict[str, Any] = {"start": "2026-11-25T09:00"} if gone == "update_event" else {}
+    on.server.keeps_deleted = True
+    for _ in range(3):
+        first = json.loads(await on.call("create_event", **given))["created"]
+        for _ in range(2):
+            assert json.loads(await on.call("create_event", **given))["created"] == first
+        assert await listed(on, "tomorrow") == [first]
+        await on.call(gone, id=first["id"], **change)
+        assert await listed(on, "tomorrow") == []
+
+
+async def test_an_event_that_the_server_never_stores_is_given_up(on: Office) -> None:
+    given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00"}
+    on.server.keeps_deleted = True
+    for _ in range(MAX_IDS):
+        made = json.loads(await on.call("create_event", **given))["created"]
+        await on.call("delete_event", id=made["id"])
+    with pytest.raises(ToolFailed, match="does not store the event"):
+        await on.call("create_event", **given)
 
 
 async def test_whole_days_end_on_their_last_day(on: Office) -> None:
