@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -32,7 +32,7 @@ def shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> di
         "start": times.shown(found.start, zone),
         "end": times.shown(max(end, found.start), zone),
         "all day": whole,
-        "repeats": bool(found.recurrence_id),
+        "repeats": bool(found.recurrence_id) or found.series,
         "place": found.place,
         "attendees": list(found.attendees),
         "notes": found.notes[:NOTE_CHARACTERS],
@@ -59,19 +59,28 @@ def people(addresses: Iterable[str]) -> str:
     return ", ".join(map(quoted, named[:MAX_NAMED])) + more
 
 
-def changing(say: Say, found: Occurrence, addresses: Iterable[str], zone: ZoneInfo) -> str:
+def changing(say: Say, found: Occurrence, addresses: Sequence[str], zone: ZoneInfo) -> str:
     """What the person should know before an event with these people is changed."""
-    words = "This changes “{title}” ({start}). {people} are invited; your server may send them a mail."
-    return say(words, title=quoted(found.title), start=_start(say, found, zone), people=people(addresses))
+    if found.series:
+        words = "This changes “{title}” ({start}) with all its repetitions."
+    else:
+        words = "This changes “{title}” ({start})."
+    return say(words, title=quoted(found.title), start=_start(say, found, zone)) + _invited(say, addresses)
 
 
-def deleting(say: Say, found: Occurrence, series: bool, zone: ZoneInfo) -> str:
+def deleting(say: Say, found: Occurrence, zone: ZoneInfo) -> str:
     """What the person should know before an event is deleted."""
-    if series:
+    if found.series:
         words = "This deletes “{title}” ({start}) with all its repetitions from your calendar."
     else:
         words = "This deletes “{title}” ({start}) from your calendar."
-    return say(words, title=quoted(found.title), start=_start(say, found, zone))
+    return say(words, title=quoted(found.title), start=_start(say, found, zone)) + _invited(say, found.attendees)
+
+
+def _invited(say: Say, addresses: Sequence[str]) -> str:
+    if not addresses:
+        return ""
+    return " " + say("{people} are invited; your server may send them a mail.", people=people(addresses))
 
 
 def check_confirmed(scope: ToolScope, question: Callable[[Say], str]) -> None:

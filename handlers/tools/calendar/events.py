@@ -25,12 +25,15 @@ from routing.errors import ToolFailed
 MAX_OCCURRENCES = 2_000
 MAX_TEXT = 2_000
 """Characters of a title, a place or notes that a model sees."""
+MAX_ATTENDEES = 100
+"""Of one event that a model sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """One event, or one repetition of it. `recurrence_id` is the original start of the repetition; empty if there is
-    only one. The end is exclusive."""
+    only one. With `series`, it stands for all repetitions: the start and the end are those of the first, and the
+    attendees those of any. The end is exclusive."""
 
     recurrence_id: str
     title: str
@@ -40,6 +43,7 @@ class Occurrence:
     notes: str
     attendees: tuple[str, ...]
     busy: bool
+    series: bool = False
 
     def span(self, zone: ZoneInfo) -> Span:
         return moment(self.start, zone), moment(self.end, zone)
@@ -122,8 +126,8 @@ def repeats(calendar: Calendar) -> bool:
 
 
 def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence:
-    """The repetition with this recurrence id, or the event itself without one. Raises ToolFailed."""
-    main = master(calendar)
+    """The repetition with this recurrence id; without one the event itself, or the series. Raises ToolFailed."""
+    main, series = master(calendar), not recurrence_id and repeats(calendar)
     start = original_start(main, recurrence_id) if recurrence_id else start_of(main)
     event = (changed_repetition(calendar, start) if recurrence_id else None) or main
     begins = start if event is main else time_of(event, "DTSTART") or start
@@ -135,16 +139,20 @@ def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence:
         shifted(begins, length),
         _text(event, "LOCATION"),
         _text(event, "DESCRIPTION"),
-        attendees(event),
+        attendees(*calendar.walk("VEVENT")) if series else attendees(event),
         True,
+        series,
     )
 
 
-def attendees(event: Component) -> tuple[str, ...]:
-    """The addresses of the people who are invited."""
-    given = event.get("ATTENDEE", [])
-    each = given if isinstance(given, list) else [given]
-    return tuple(_line(str(one).removeprefix("mailto:").removeprefix("MAILTO:"), 254) for one in each[:100])
+def attendees(*given: Component) -> tuple[str, ...]:
+    """The addresses of the people who are invited to any of these events."""
+    found: dict[str, None] = {}
+    for event in given:
+        people = event.get("ATTENDEE", [])
+        for one in (people if isinstance(people, list) else [people])[:MAX_ATTENDEES]:
+            found[_line(str(one).removeprefix("mailto:").removeprefix("MAILTO:"), 254)] = None
+    return tuple(found)
 
 
 def original_start(main: Component, recurrence_id: str) -> When:

@@ -177,11 +177,12 @@ class CalendarTools:
         start: str = "",
         end: str = "",
         attendees: list[str] | None = None,
+        series: bool = False,
         **rest: object,
     ) -> str | None:
         """Changing an event with attendees may write to them."""
         _check_lengths(rest)
-        found = await self._find(scope, id)
+        found = await self._find(scope, id, series)
         people = _concerned(found, attendees)
         if not people:
             return None
@@ -209,12 +210,12 @@ class CalendarTools:
             from handlers.tools.calendar import editing, events
 
             entry, parsed, recurrence_id = _read(server, id)
-            before = events.find(parsed, recurrence_id, zone)
+            one = "" if series else recurrence_id
+            before = events.find(parsed, one, zone)
             concerned = _concerned(before, attendees)
             descriptions.check_confirmed(scope, lambda say: descriptions.changing(say, before, concerned, zone))
             changes = self._changes(zone, title, start, end, place, notes, attendees)
-            one = "" if series else recurrence_id
-            if not one and events.repeats(parsed):
+            if before.series:
                 changes = editing.for_series(parsed, recurrence_id, changes, zone)
             editing.change(parsed, one, changes, server.organizer)
             found = events.find(parsed, one, zone)
@@ -226,9 +227,9 @@ class CalendarTools:
         return {"changed": shown} | descriptions.attached(scope, invitation)
 
     async def _asks_to_delete(self, scope: ToolScope, id: str, series: bool = False) -> str:
-        found = await self._find(scope, id)
+        found = await self._find(scope, id, series)
         zone = await time_zone(scope.time_zone)
-        return Preview(descriptions.deleting(Say(scope.language), found, series, zone), ("id", "series"))
+        return Preview(descriptions.deleting(Say(scope.language), found, zone), ("id", "series"))
 
     @tool(accounts=KINDS, traits=DELETES, asks=_asks_to_delete)
     async def delete_event(self, scope: ToolScope, id: str, series: bool = False) -> str:
@@ -239,11 +240,12 @@ class CalendarTools:
             from handlers.tools.calendar import editing, events
 
             entry, parsed, recurrence_id = _read(server, id)
+            one = "" if series else recurrence_id
             if scope.confirmed:
-                found = events.find(parsed, recurrence_id, zone)
-                descriptions.check_confirmed(scope, lambda say: descriptions.deleting(say, found, series, zone))
-            if recurrence_id and not series:
-                editing.cancel(parsed, recurrence_id)
+                found = events.find(parsed, one, zone)
+                descriptions.check_confirmed(scope, lambda say: descriptions.deleting(say, found, zone))
+            if one:
+                editing.cancel(parsed, one)
                 server.replace(entry, editing.written(parsed))
             else:
                 server.delete(entry)
@@ -251,14 +253,14 @@ class CalendarTools:
 
         return await self._with(scope, work)
 
-    async def _find(self, scope: ToolScope, id: str) -> Occurrence:
+    async def _find(self, scope: ToolScope, id: str, series: bool) -> Occurrence:
         zone = await time_zone(scope.time_zone)
 
         def work(server: CalendarServer) -> Occurrence:
             from handlers.tools.calendar import events
 
             _, parsed, recurrence_id = _read(server, id)
-            return events.find(parsed, recurrence_id, zone)
+            return events.find(parsed, "" if series else recurrence_id, zone)
 
         return await self._with(scope, work)
 

@@ -154,6 +154,59 @@ async def test_one_of_several_repetitions_changes_or_goes(on: Office) -> None:
     assert await listed(on, "2026-11-24", "2026-12-31") == []
 
 
+async def test_an_id_without_a_repetition_is_the_whole_series(on: Office) -> None:
+    made = json.loads(await on.call("create_event", title="Gym", start="2026-11-24T09:00", repeat="weekly"))["created"]
+    assert made["repeats"]
+    asked = await on.asks("delete_event", id=made["id"])
+    assert asked == "This deletes “`Gym`” (2026-11-24 09:00) with all its repetitions from your calendar."
+    second = (await listed(on, "2026-12-01"))[0]
+    assert "repetitions" not in str(await on.asks("delete_event", id=second["id"]))
+    assert await on.asks("delete_event", id=second["id"], series=True) == asked
+    guest: dict[str, Any] = {"attendees": ["bob@example.com"]}
+    asked = await on.asks("update_event", "de", id=made["id"], **guest)
+    assert str(asked).startswith("Das ändert „`Gym`“ (24.11.2026 09:00) mit allen Wiederholungen. Eingeladen sind")
+    assert "repetitions" not in str(await on.asks("update_event", id=second["id"], **guest))
+    await on.call("update_event", id=made["id"], confirmed=str(asked), **guest)
+    assert [each["attendees"] for each in await listed(on, "2026-11-24", "2026-12-01")] == [guest["attendees"]] * 2
+    asked = await on.asks("delete_event", id=made["id"])
+    assert "`bob@example.com` are invited" in str(asked)
+    await on.call("delete_event", id=made["id"], confirmed=str(asked))
+    assert await listed(on, "2026-11-24", "2026-12-31") == []
+
+
+TEAM = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:w\r\nDTSTAMP:20261101T000000Z\r\n"
+    "DTSTART:20261124T100000Z\r\nRRULE:FREQ=DAILY;COUNT=3\r\nSUMMARY:Team\r\n{all}END:VEVENT\r\nBEGIN:VEVENT\r\nUID:w\r\n"
+    "DTSTAMP:20261101T000000Z\r\nDTSTART:20261125T110000Z\r\nRECURRENCE-ID:20261125T100000Z\r\nSUMMARY:Late\r\n{one}"
+    "END:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+BOB, EVE = "ATTENDEE:mailto:bob@example.org\r\n", "ATTENDEE:mailto:eve@example.org\r\n"
+
+
+@pytest.mark.parametrize(
+    ("guests", "named", "alone"),
+    [((BOB, ""), ["bob"], []), (("", EVE), ["eve"], ["eve"]), ((BOB, EVE), ["bob", "eve"], ["eve"])],
+)
+async def test_all_who_are_invited_to_a_series_count(
+    on: Office, guests: tuple[str, str], named: list[str], alone: list[str]
+) -> None:
+    on.server.put("/ann/home/w.ics", TEAM.format(all=guests[0], one=guests[1]))
+    ids = [each["id"] for each in await listed(on, "2026-11-24", "2026-11-26")]
+    assert len(ids) == 3
+
+    async def told(tool: str, identity: str, **more: Any) -> list[str]:
+        asked = str(await on.asks(tool, id=identity, **more))
+        return [name for name in ("bob", "eve") if f"`{name}@example.org`" in asked]
+
+    for tool, change in (("update_event", {"title": "Moved"}), ("delete_event", {})):
+        assert await told(tool, "home/w.ics", **change) == named
+        for identity in ids:
+            assert await told(tool, identity, series=True, **change) == named
+        assert await told(tool, ids[1], **change) == alone
+    await on.call("update_event", id=ids[0], series=True, title="Moved")
+    assert [each.name for each in on.sent] == ["invitation.ics"]
+
+
 async def test_a_series_ends_at_another_time_of_day(on: Office) -> None:
     await on.call("create_event", title="Team", start="2026-11-24T09:00", repeat="FREQ=WEEKLY;COUNT=4")
     third = (await listed(on, "2026-11-24", "2026-12-31"))[2]
@@ -216,7 +269,16 @@ LUNCH = (
 @pytest.mark.parametrize(
     ("tool", "change", "others"),
     [
-        ("delete_event", {}, ({"title": "Wedding"}, {"start": "20261125T100000Z"})),
+        (
+            "delete_event",
+            {},
+            (
+                {"title": "Wedding"},
+                {"start": "20261125T100000Z"},
+                {"guest": "eve@evil.example"},
+                {"title": "Lunch\r\nRRULE:FREQ=DAILY"},
+            ),
+        ),
         ("update_event", {"notes": "secret plans"}, ({"title": "Wedding"}, {"guest": "eve@evil.example"})),
     ],
 )
