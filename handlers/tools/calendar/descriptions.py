@@ -35,10 +35,15 @@ def shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> di
         "repeats": bool(found.recurrence_id) or found.series,
         "place": found.place,
         "attendees": list(found.attendees),
-        "notes": found.notes[:NOTE_CHARACTERS],
+        "notes": _begun(found.notes),
         "calendar": calendar,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def _begun(notes: str) -> str:
+    left = len(notes) - NOTE_CHARACTERS
+    return f"{notes[:NOTE_CHARACTERS]}… [{left:,} more characters]" if left > 0 else notes
 
 
 def attached(scope: ToolScope, invitation: bytes) -> dict[str, str]:

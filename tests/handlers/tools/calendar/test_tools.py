@@ -67,6 +67,11 @@ async def test_a_place_and_notes_are_removed_and_an_empty_text_is_not_given(on: 
     assert await listed(on, "tomorrow") == [{key: made[key] for key in made if key not in ("place", "notes")}]
 
 
+async def test_long_notes_are_shown_with_what_is_missing(on: Office) -> None:
+    made = json.loads(await on.call("create_event", title="Team", start="tomorrow 09:00", notes="x" * 1_500))["created"]
+    assert made["notes"] == "x" * 300 + "… [1,200 more characters]"
+
+
 async def test_the_same_event_is_not_made_twice(on: Office) -> None:
     given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00", "notes": "Bring tea"}
     first = json.loads(await on.call("create_event", **given))["created"]
