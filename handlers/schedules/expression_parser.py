@@ -8,7 +8,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from handlers.schedules.parsed_expression import SECONDS, NotATimeError, ParsedExpression, When
-from handlers.schedules.time_words import UNITS, Day, Word
+from handlers.schedules.time_words import TONIGHT, UNITS, Day, Word
 from routing.errors import Refused
 
 NUMERIC = ("number", "decimal", "clock", "point", "iso", "dotted", "slashed")
@@ -19,8 +19,13 @@ _AFTER_HOUR = ("oclock", "hour", "am", "pm", "part")
 _PERIODS = {"daily": "day", "hourly": "hour", "weekly": "week", "monthly": "month", "yearly": "year"}
 REPEATING = ("every", "repeated", "workdays", *_PERIODS)
 _CALENDAR = ("weekdays", "weekend", "months", "next", "next_week", "to", "at_or_to")
+DAYS = ("weekdays", "repeated", "workdays", "weekend")
+_LENGTHS = {"day": 86_400, **SECONDS}
+_OF_LENGTHS = {"and", "number", "decimal", "clock", "span", *UNITS}
+_ALSO_MORNING = ("morgen", "mañana")
+"""Words for tomorrow that also mean the morning."""
 _CLOCK_WORDS = ("at", "before_hour", "past_hour", "part", "am", "pm")
-_DAYS_AHEAD = {"today": 0, "tomorrow": 1, "tomorrow_part": 1, "after_tomorrow": 2, "tonight": 0}
+DAYS_AHEAD = {"today": 0, "tomorrow": 1, "tomorrow_part": 1, "after_tomorrow": 2, "tonight": 0}
 
 
 class ExpressionParser:
@@ -34,6 +39,9 @@ class ExpressionParser:
         self._parsed = ParsedExpression(datetime.fromtimestamp(now, zone), whole)
         self._whole = whole
         self._at = 0
+        self._day_end = self._length_end = -1
+        """Where the last day of a month and the last part of a length ended."""
+        self._last_length = ""
 
     def when(self) -> When:
         while self._at < len(self._words):
@@ -48,9 +56,8 @@ class ExpressionParser:
         self._at += 1
         if word.kind in REPEATING:
             self._take_repeating(word)
-        elif word.kind in _DAYS_AHEAD:
-            self._take_day(word.kind)
-            self._parsed.part = word.value or self._parsed.part
+        elif word.kind in DAYS_AHEAD:
+            self._take_day(word)
         elif word.kind in NUMERIC:
             self._take_figure(word)
         elif word.kind in UNITS and (self._parsed.every or self._parsed.is_next):
@@ -61,17 +68,31 @@ class ExpressionParser:
             self._take_calendar(word)
         elif word.kind == "span":
             self._take_unit(*word.value)
-        elif word.kind not in ("and", "ordinal", "in", "after"):
+        elif word.kind == "and":
+            self._take_and()
+        elif word.kind not in ("ordinal", "in", "after"):
+            raise NotATimeError
+
+    def _take_and(self) -> None:
+        """It joins days, days of a month and the parts of a length. Of two other times, one would be lost."""
+        before, following = self._kind(-2), self._kind(1 if self._kind() == "every" else 0)
+        if self._parsed.days and before in (*DAYS, "part") and following in DAYS:
+            return
+        if self._day_end == self._at - 1 and following == "number" and self._kind(1) not in _AFTER_HOUR:
+            return
+        if before not in (*UNITS, "span") or following not in ("number", "decimal", "clock", "span"):
             raise NotATimeError
 
     def _take_repeating(self, word: Word) -> None:
         self._parsed.every = True
         if word.kind == "every" and self._parsed.seconds:  # behind the interval, as in Japanese
-            self._parsed.interval, self._parsed.seconds = (self._parsed.seconds, "second"), 0
+            self._parsed.put("interval", (self._parsed.seconds, "second"))
+            self._parsed.seconds = 0
         elif word.kind == "every" and self._parsed.relative_days:
-            self._parsed.interval, self._parsed.relative_days = (self._parsed.relative_days, "day"), None
+            self._parsed.put("interval", (self._parsed.relative_days, "day"))
+            self._parsed.relative_days = None
         elif word.kind in _PERIODS:
-            self._parsed.interval = (1, _PERIODS[word.kind])
+            self._parsed.put("interval", (1, _PERIODS[word.kind]))
         elif word.kind == "repeated":
             self._parsed.days.add(word.value)
         elif word.kind == "workdays":
@@ -81,14 +102,15 @@ class ExpressionParser:
         if word.kind == "next" or (word.kind == "next_week" and self._kind() in ("month", "year")):
             self._parsed.is_next = True
         elif word.kind == "next_week":
-            self._parsed.relative_days, self._parsed.next_week = 7, True
             self._at += self._kind() == "week"
+            self._parsed.is_next = True
+            self._take_unit(1, "week")
         elif word.kind == "at_or_to" and self._kind() not in ("weekdays", "repeated"):
             self._take_time(Word("at", None, word.end))
         elif word.kind in ("to", "at_or_to"):
             self._take_range()
         elif word.kind == "months":
-            self._parsed.named_date = (self._parsed.named_date[0], word.value, self._parsed.named_date[2])
+            self._parsed.put("month", word.value)
         else:
             self._parsed.days |= {5, 6} if word.kind == "weekend" else {word.value}
 
@@ -105,13 +127,9 @@ class ExpressionParser:
         """Words of the time of day."""
         following = self._kind()
         if word.kind == "part":
-            if self._kind(-2) == "and" and self._parsed.part:  # "at noon and midnight"
-                raise NotATimeError
-            self._parsed.part = word.value
+            self._parsed.put_part(word.value)
         elif word.kind in ("am", "pm"):
-            if self._parsed.half not in ("", word.kind):
-                raise NotATimeError
-            self._parsed.half = word.kind
+            self._parsed.put("half", word.kind)
         elif word.kind in ("before_hour", "past_hour") and following == "number":
             hour = self._words[self._at].value
             self._at += 2 if self._kind(1) == "oclock" else 1
@@ -129,7 +147,7 @@ class ExpressionParser:
             self._at -= 1
             self._take_number(word.value)
         elif word.kind == "iso":
-            self._parsed.named_date = (word.value.year, word.value.month, word.value.day)
+            self._set_date(word.value.year, word.value.month, word.value.day)
         elif word.kind in ("dotted", "slashed"):
             self._take_date(word.value)
         elif word.kind == "decimal":
@@ -143,26 +161,32 @@ class ExpressionParser:
             if self._kind() in ("oclock", "hour"):
                 self._at += 1
 
-    def _take_day(self, kind: str) -> None:
-        """In some languages the word for tomorrow is also that for morning."""
-        if kind == "tomorrow" and (self._parsed.every or self._parsed.days or self._parsed.offset == 0):
-            self._parsed.part = "morning"
+    def _take_day(self, word: Word) -> None:
+        dated = self._parsed.every or bool(self._parsed.days) or self._parsed.offset is not None
+        if dated and word.text in _ALSO_MORNING:
+            self._parsed.put_part("morning")
             return
-        if self._parsed.offset is not None:
-            if kind == "tomorrow":
-                self._parsed.part = "morning"
-                return
-            raise NotATimeError
-        self._parsed.offset = _DAYS_AHEAD[kind]
-        if kind == "tonight":
-            self._parsed.part = "evening"
+        self._parsed.put("offset", DAYS_AHEAD[word.kind])
+        if part := TONIGHT if word.kind == TONIGHT else word.value:
+            self._parsed.put_part(part)
 
     def _take_date(self, days: tuple[Day, ...]) -> None:
         if len(days) > 1:
             first, second = (f"{self._year(*each)}-{each[1]:02}-{each[2]:02}" for each in days)
             words = "This date can mean {first} or {second}. Write it like {first}."
             raise Refused(words, first=first, second=second)
-        self._parsed.named_date = days[0]
+        self._set_date(*days[0])
+
+    def _set_date(self, year: int | None, month: int, day: int) -> None:
+        if year is not None:
+            self._parsed.put("year", year)
+        self._parsed.put("month", month)
+        self._add_day(day)
+
+    def _add_day(self, day: int, words: int = 0) -> None:
+        self._at += words
+        self._parsed.month_days.add(day)
+        self._day_end = self._at
 
     def _year(self, year: int | None, month: int, day: int) -> int:
         """The given year, or that in which the day comes next."""
@@ -170,64 +194,88 @@ class ExpressionParser:
         return year or today.year + ((month, day) < (today.month, today.day))
 
     def _take_unit(self, number: int, unit: str) -> None:
-        if self._parsed.every and self._parsed.interval is None:
-            self._parsed.interval = (number, unit)
-        elif self._parsed.every and unit in ("month", "year") and number == 1:
-            self._parsed.interval = (1, unit)
-        elif self._parsed.is_next and unit == "week":
-            self._parsed.relative_days, self._parsed.next_week = 7, True
-        elif self._parsed.every:
-            raise NotATimeError
-        elif unit in SECONDS:
+        if self._parsed.every:
+            self._parsed.put("interval", (number, unit))
+            return
+        self._add_length(unit)
+        if unit in SECONDS:
             self._parsed.seconds += number * SECONDS[unit]
         elif unit in ("day", "week"):
             self._parsed.relative_days = (self._parsed.relative_days or 0) + number * (7 if unit == "week" else 1)
+            self._parsed.next_week = self._parsed.is_next and unit == "week"
         else:
             self._parsed.months += number * (12 if unit == "year" else 1)
 
+    def _add_length(self, unit: str) -> None:
+        """Lengths are added up only from the larger unit to the smaller one, with nothing in between."""
+        if self._last_length:
+            between = {word.kind for word in self._words[self._length_end : self._at]}
+            smaller = UNITS.index(unit) < UNITS.index(self._last_length)
+            if not smaller or self._parsed.is_next or not between <= _OF_LENGTHS:
+                raise NotATimeError
+        self._last_length, self._length_end = unit, self._at
+
     def _take_length(self, number: float) -> None:
         """A number that need not be whole, and its unit: `1.5 hours`, `1:30 h`."""
-        unit = {"day": 86_400, **SECONDS}.get(self._kind())
-        if unit is None:
+        unit = self._kind()
+        if unit not in _LENGTHS:
             raise NotATimeError
         self._at += 1
-        self._take_unit(round(number * unit), "second")
+        seconds = round(number * _LENGTHS[unit])
+        if self._parsed.every:
+            self._parsed.put("interval", (seconds, "second"))
+        else:
+            self._add_length(unit)
+            self._parsed.seconds += seconds
 
     def _take_date_part(self, value: int, following: str) -> bool:
         """Take a number and the word for year, month or day behind it, as in `2026年12月24日`."""
-        year, month, day = self._parsed.named_date
-        if following == "year" and value >= 1000:
-            year = value
-        elif following == "month_of":
-            month = value
-        elif (
-            following == "day" and not day and (month or self._parsed.interval == (1, "month") or self._is_date_sign())
-        ):
-            day = value
-        else:
-            return False
-        self._parsed.named_date = year, month, day
-        self._at += 2
-        return True
+        if following == "day" and self._is_day():
+            self._add_day(value, 2)
+            return True
+        if following == "month_of" or (following == "year" and value >= 1000):
+            self._at += 2
+            self._parsed.put("month" if following == "month_of" else "year", value)
+            return True
+        return False
+
+    def _is_day(self) -> bool:
+        """Whether a number and the word for day behind it mean a day of the month."""
+        if self._parsed.month_days:
+            return self._is_listed()
+        return bool(self._parsed.month) or self._parsed.interval == (1, "month") or self._is_date_sign()
+
+    def _is_listed(self) -> bool:
+        """Whether "and" joins a number to a day of the month: `the 1st and 15`."""
+        return self._kind(-1) == "and" and self._day_end == self._at - 1
 
     def _is_day_of_month(self, value: int, following: str) -> bool:
         """Whether a number is a day: `3rd`, `24 December`, `every month on the 1`, `el 1 de cada mes`."""
-        if following in ("ordinal", "months") or (
-            self._parsed.named_date[1] and not self._parsed.named_date[2] and value <= 31
-        ):
+        if following in ("ordinal", "months"):
             return True
-        if not 1 <= value <= 31 or self._parsed.named_date[2]:
+        if not 1 <= value <= 31:
             return False
-        every_month = following == "monthly" or (following == "every" and self._kind(2) == "month")
-        next_month = following == "span" and self._words[self._at + 1].value == (1, "month")
+        if self._parsed.month_days or self._parsed.month:
+            return self._is_listed() or not self._parsed.month_days
+        ahead = 1
+        while self._kind(ahead) == "and" and self._kind(ahead + 1) == "number":
+            ahead += 2
+        following = self._kind(ahead)
+        every_month = following in ("monthly", "months") or (following == "every" and self._kind(ahead + 1) == "month")
+        next_month = following == "span" and self._words[self._at + ahead].value == (1, "month")
         if every_month or next_month or (self._parsed.months and self._whole and not following):
             return True
         return self._parsed.interval == (1, "month") and following not in (*UNITS, *_AFTER_HOUR)
 
+    def _continues_length(self) -> bool:
+        """Whether the number belongs to a length before it: `2 days and 3 hours`."""
+        length_end = self._at - 1 if self._kind(-1) == "and" else self._at
+        return self._length_end == length_end and not self._parsed.next_week
+
     def _is_date_sign(self) -> bool:
-        """Whether the word behind the number means the day of the month: `3日`, but not `3日後`."""
-        spans = self._parsed.every or self._kind(2) in ("after", "every") or self._kind(-1) in ("in", "after")
-        return not spans and self._words[self._at + 1].text in _DATE_SIGNS
+        """Whether the word behind the number means the day of the month: `3日`, but not `3日後` or `3日2時間後`."""
+        spans = self._kind(2) in ("after", "every") or self._kind(3) in SECONDS or self._kind(-1) in ("in", "after")
+        return not spans and not self._parsed.every and self._words[self._at + 1].text in _DATE_SIGNS
 
     def _take_number(self, value: int) -> None:
         following = self._kind(1)
@@ -236,24 +284,21 @@ class ExpressionParser:
         dated = (
             self._parsed.offset is not None
             or bool(self._parsed.days)
-            or any(self._parsed.named_date)
+            or self._parsed.dated
             or self._parsed.relative_days is not None
         )
         if following in UNITS and self._words[self._at + 1] in self._behind_fill:  # "el 3 del mes"
             raise NotATimeError
         if following in UNITS and not (
-            following == "hour" and (dated or (self._parsed.every and self._parsed.interval))
+            following == "hour" and not self._continues_length() and (dated or self._parsed.interval)
         ):
             self._at += 2
             self._take_unit(value, following)
         elif self._is_day_of_month(value, following):
+            self._add_day(value, 2 if following == "ordinal" else 1)
+        elif value > 31 and self._parsed.month:
             self._at += 1
-            if following == "ordinal":
-                self._at += 1
-            self._parsed.named_date = (self._parsed.named_date[0], self._parsed.named_date[1], value)
-        elif value > 31 and self._parsed.named_date[1]:
-            self._at += 1
-            self._parsed.named_date = (value, *self._parsed.named_date[1:])
+            self._parsed.put("year", value)
         elif following in _AFTER_HOUR:
             self._take_clock()
         else:
@@ -263,10 +308,9 @@ class ExpressionParser:
         """A number that only its place explains. `dated`: a day was named before."""
         if following == "weekdays" and self._parsed.every and self._parsed.interval is None and value > 1:
             self._at += 1
-            self._parsed.interval = (value, "week")
+            self._parsed.put("interval", (value, "week"))
         elif self._whole and not dated and following == "at" and self._kind(-1) != "in" and 1 <= value <= 31:
-            self._at += 1
-            self._parsed.named_date = (None, None, value)
+            self._add_day(value, 1)
         elif self._whole and (dated or self._parsed.every) and self._parsed.clock is None and self._kind(-1) != "day":
             self._take_clock()
         else:

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from handlers.schedules.rules import DAYS, EVERY, MONTH, day_of_month, is_rule, local_time, next_time
-from handlers.schedules.time_words import PARTS
+from handlers.schedules.time_words import PARTS, TONIGHT, UNITS
 from routing.errors import Refused
 
 DEFAULT_TIME = time(9)
@@ -16,9 +16,10 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 SHORTEST_MONTH = 28
 SMALL_HOURS = 4
 """Before this hour, "tonight" means the next day."""
-_LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, "night": 6}
+_LATE_FROM = {"afternoon": 1, "evening": SMALL_HOURS, TONIGHT: SMALL_HOURS, "night": 6}
 """From this hour on, the part of the day makes it an hour after noon."""
-_TWELVE_IS_MIDNIGHT = ("evening", "night", "midnight")
+_NIGHT = {"evening", "night", "midnight"}
+"""Twelve o'clock at these is midnight."""
 _CONTRADICTIONS = (("morning", "pm"), ("afternoon", "am"))
 
 
@@ -37,7 +38,7 @@ class NotATimeError(Exception):
 @dataclass(slots=True)
 class ParsedExpression:
     """`here` is the present in the person's zone. `whole`: no other text follows. `interval` is a number and a unit,
-    `days` are weekdays from Monday (0), `half` is am or pm, `named_date` is year, month and day. `offset`,
+    `days` are weekdays from Monday (0), `half` is am or pm, `month_days` are days of a month. `offset`,
     `relative_days`, `months` and `seconds` count from now. `next_week`: a weekday is that of next week."""
 
     here: datetime
@@ -51,24 +52,47 @@ class ParsedExpression:
     clock: time | None = None
     part: str = ""
     offset: int | None = None
-    named_date: tuple[int | None, int | None, int | None] = (None, None, None)
+    year: int | None = None
+    month: int | None = None
+    month_days: set[int] = field(default_factory=set)
     seconds: int = 0
     months: int = 0
     relative_days: int | None = None
     days_later: int = 0
 
+    def put(self, name: str, value: object) -> None:
+        """Raises NotATimeError if another value was said before, as one of the two would be lost."""
+        if getattr(self, name) not in (None, "", value):
+            raise NotATimeError
+        setattr(self, name, value)
+
+    def put_part(self, part: str) -> None:
+        """`tonight` may be said more exactly: `tonight at midnight`."""
+        said = {self.part, part} - {""}
+        if said & _NIGHT and said <= {TONIGHT, *_NIGHT}:
+            said.discard(TONIGHT)
+        if len(said) > 1:
+            raise NotATimeError
+        (self.part,) = said
+
+    @property
+    def dated(self) -> bool:
+        """Whether a part of a date was said."""
+        return bool(self.year or self.month or self.month_days)
+
     def when(self) -> When:
         """Raises NotATimeError, or Refused for a date that does not exist."""
-        if (self.part, self.half) in _CONTRADICTIONS:
+        if (self.part, self.half) in _CONTRADICTIONS or (self.half == "pm" and self.clock is None):
             raise NotATimeError
-        if self.clock is not None and self.clock.hour == 12 and not self.half and self.part in _TWELVE_IS_MIDNIGHT:
+        if self.clock is not None and self.clock.hour == 12 and not self.half and self.part in (TONIGHT, *_NIGHT):
             self.clock, self.days_later = self.clock.replace(hour=0), int(self.part != "midnight")
         if self.every:
             return self._repeated()
         if self.seconds:
-            if self.clock or self.days or self.offset is not None or self.part or any(self.named_date):
+            if self.clock or self.days or self.offset is not None or self.part or self.dated:
                 raise NotATimeError
-            return When(self._now + self.seconds)
+            later = self.relative_days is not None or self.months
+            return When((self._once() if later else self._now) + self.seconds)
         return When(self._once())
 
     @property
@@ -95,18 +119,18 @@ class ParsedExpression:
 
     def _once(self) -> float:
         at, today = self._time(), self.here.date()
-        if len(self.days) > 1:
+        if len(self.days) > 1 or len(self.month_days) > 1:
             raise Refused("These are several days. Choose one, or write “every” before them.")
         if self.relative_days is not None or self.months:
             return self._later(at, today)
-        if any(self.named_date):
+        if self.dated:
             return self._on_date(at, today)
         if self.offset is not None:
             if not self.whole and self.days:  # "tomorrow" and a text, "Monday's report"
                 raise NotATimeError
             self._check_weekday(today + timedelta(days=self.offset))
             found = self._on_day(today + timedelta(days=self.offset), at)
-            tonight = self.offset == 0 and self.part in ("evening", "night", "midnight") and at.hour < SMALL_HOURS
+            tonight = self.offset == 0 and self.part in (TONIGHT, *_NIGHT) and at.hour < SMALL_HOURS
             return self._on_day(today + timedelta(days=1), at) if tonight and found <= self._now else found
         if self.days:
             ahead = (next(iter(self.days)) - today.weekday()) % 7
@@ -124,7 +148,9 @@ class ParsedExpression:
 
     def _later(self, at: time, today: date) -> float:
         """In some days or months; at the same time of day, unless there is another."""
-        if any(self.named_date):
+        if self.offset:
+            raise NotATimeError
+        if self.dated:
             return self._in_month(at, today)
         try:
             day = today + timedelta(days=self.relative_days or 0)
@@ -141,11 +167,11 @@ class ParsedExpression:
 
     def _in_month(self, at: time, today: date) -> float:
         """A day of a later month or year: `next month on the 3rd`, `next year on May 5`."""
-        year, month, day = self.named_date
-        if self.relative_days is not None or year is not None or day is None or (month and self.months % 12):
+        unclear = self.relative_days is not None or self.year is not None or not self.month_days
+        if unclear or (self.month and self.months % 12):
             raise NotATimeError
         months = today.month - 1 + self.months
-        self.named_date = today.year + months // 12, month or months % 12 + 1, day
+        self.year, self.month = today.year + months // 12, self.month or months % 12 + 1
         return self._on_date(at, today)
 
     def _check_weekday(self, day: date) -> None:
@@ -154,7 +180,7 @@ class ParsedExpression:
             raise Refused("{date} is not on that day of the week. Check both.", date=day.isoformat())
 
     def _on_date(self, at: time, today: date) -> float:
-        year, month, day = self.named_date
+        year, month, day = self.year, self.month, next(iter(self.month_days), None)
         if day is None or (month is None and self.clock is None and not self.whole):
             raise NotATimeError
         try:
@@ -172,29 +198,38 @@ class ParsedExpression:
             raise Refused("This date does not exist: {date}.", date=_shown(year, month, day))
         found, on = next((each for each in times if each[0] > self._now), times[-1])
         self._check_weekday(on)
+        if self.offset is not None and on != today + timedelta(days=self.offset):
+            raise NotATimeError
         return found
 
-    def _repeated(self) -> When:
+    def _check_repeated(self, number: int, unit: str) -> None:
+        """Raises NotATimeError if something that was said would not be in the rule."""
         if self.offset is not None or self.seconds or self.months or self.relative_days is not None:
             raise NotATimeError
-        number, unit = self.interval or (1, "")
-        if number < 1 or (self.days_later and (self.days or number > 1 or any(self.named_date))):
+        units = ("year",) if self.month else ("month",) if self.month_days else ("day", "week") if self.days else UNITS
+        if number < 1 or unit not in ("", *units) or (self.dated and (self.days or number > 1)):
             raise NotATimeError
+        if self.days_later and (number > 1 or self.days or self.dated):
+            raise NotATimeError
+        if unit in SECONDS and (self.clock or self.part):
+            raise NotATimeError
+
+    def _repeated(self) -> When:
+        number, unit = self.interval or (1, "")
+        self._check_repeated(number, unit)
         if unit in SECONDS:
-            if self.clock or self.days or self.part or any(self.named_date):
-                raise NotATimeError
             return When(self._now + number * SECONDS[unit], f"{EVERY}{number * SECONDS[unit]}")
         at = self._time()
-        if self.days and unit in ("", "week", "day") and number > 1:
+        if self.days and number > 1:
             if len(self.days) > 1 or unit == "day":
                 raise NotATimeError
             return When(self._once(), f"{DAYS}{7 * number} {at:%H:%M}")
         if number > 1:
             if unit not in ("day", "week"):
                 raise NotATimeError
-            first = local_time(self.here.date(), at, self._zone)
+            today = local_time(self.here.date(), at, self._zone)
             rule = f"{DAYS}{number * (7 if unit == 'week' else 1)} {at:%H:%M}"
-            return When(first if first > self._now else next_time(rule, first, self._now, self._zone) or first, rule)
+            return When(today if today > self._now else next_time(rule, today, self._now, self._zone) or today, rule)
         rule = self._rule(unit, at)
         if not is_rule(rule) or (following := next_time(rule, self._now, self._now, self._zone)) is None:
             raise NotATimeError
@@ -202,18 +237,21 @@ class ParsedExpression:
 
     def _rule(self, unit: str, at: time) -> str:
         clock = f"{at.minute} {at.hour}"
-        year, month, day = self.named_date
-        if year is not None or (self.days and (month or day or unit == "month")):
+        if self.year is not None or (self.month and not self.month_days):
             raise NotATimeError
-        if month is not None:
-            if day is None:
+        if self.month_days or unit == "month":
+            days = sorted(self.month_days) or [self.here.day]
+            listed = ",".join(map(str, days))
+            if self.month:
+                return f"{clock} {listed} {self.month} *"
+            if days[-1] <= SHORTEST_MONTH:
+                return f"{clock} {listed} * *"
+            if len(days) > 1:
                 raise NotATimeError
-            return f"{clock} {day} {month} *"
-        if day is not None or unit == "month":
-            day = day or self.here.day
-            return f"{MONTH}{day} {at:%H:%M}" if day > SHORTEST_MONTH else f"{clock} {day} * *"
+            return f"{MONTH}{listed} {at:%H:%M}"
         if unit == "year":
-            return f"{clock} {self.here.day} {self.here.month} *"
+            self.month, self.month_days = self.here.month, {self.here.day}
+            return self._rule(unit, at)
         if self.days:
             return f"{clock} * * {_weekdays(self.days)}"
         if unit == "week":

@@ -7,12 +7,11 @@ imported on first use. Everything here may block for some 100 ms, so it runs in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, time
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from handlers.schedules.expression_parser import NUMERIC, REPEATING, ExpressionParser
+from handlers.schedules.expression_parser import DAYS, DAYS_AHEAD, NUMERIC, REPEATING, ExpressionParser
 from handlers.schedules.parsed_expression import DEFAULT_TIME, NotATimeError, When
 from handlers.schedules.rules import is_cron, is_rule, local_time, next_time
 from handlers.schedules.time_words import UNITS, UNSPACED, Word, languages, leading, lower, scan
@@ -32,6 +31,26 @@ OTHERS = ("uk", "cs", "sv", "da", "nb", "fi", "hu", "ro", "el", "he", "hi", "id"
 """Languages left to dateparser; each takes it some milliseconds."""
 THEN = ", then "
 """Between a first time and its rule."""
+_LENGTH = {"number", "decimal", "span", "and", "fill", *UNITS}
+"""The kinds of words of a length, such as `20 minutes`."""
+_TAGS: Mapping[str, str] = {
+    **dict.fromkeys((*DAYS, *DAYS_AHEAD, "part"), "on"),
+    **dict.fromkeys(("iso", "dotted", "slashed"), "on"),
+    **dict.fromkeys(("second", "minute", "hour"), "unit"),
+    **dict.fromkeys(("day", "week", "month", "year"), "days"),
+    "point": "clock",
+}
+"""What `_ANOTHER` and `_LIMIT` call words of these kinds; a number in figures is `digits`."""
+_ANOTHER = re.compile(
+    r"(?:(?:digits|clock) )*(?:and|or) (?:(?:at|in|every) )?(?:digits|clock|on|months digits)"
+    r"|(?:(?:digits|clock) )*(?:and|or) (?:at|in|every) (?:number|span|unit|days)"
+)
+"""Behind a time: one more."""
+_LIMIT = re.compile(
+    r"at digits|to (?:at )?(?:clock|on|months)"
+    r"|(?=.*\bfor\b).*\bdays\b|.*\b(?:unsupported|past (?:unit|on|days))\b"
+)
+"""Behind what repeats: another time, an end or an exception."""
 _CONNECTING = ("fill", "and", "at", "in", "every", "next", "to", "at_or_to")
 _EXACT = ("number", "clock", "point", "part")
 _WORD_CHARACTERS = 4
@@ -69,17 +88,22 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
     text = text.strip()
     folded = lower(text)
     for code in _ordered(language):
-        if _is_past(scan(folded[:SPLIT_CHARACTERS], code)):
+        words = scan(folded[:SPLIT_CHARACTERS], code)
+        if _is_past(words):
             return None
         end, timed = _prefix(folded[:SPLIT_CHARACTERS], now, zone, code)
         if end == len(text):
             return None
-        if end and (whole := _whole_prefix(folded[:SPLIT_CHARACTERS], end, code)) > end:
-            return text[:whole], _without_lead(text[whole:], code)  # `understand` refuses it
-        start, whole = (None, True) if timed else _suffix(folded, end, now, zone, code)
-        if start is not None and end and whole:  # "Monday meeting at 9"
+        before = [word.kind for word in words if word.end <= end]
+        repeats = any(kind in REPEATING for kind in before)
+        behind = [word for word in words if word.end > end]
+        if end and _goes_on(before, behind) and _whole_word(folded, words[-1].end, code):
+            end = words[-1].end
+            return text[:end], _without_lead(text[end:], code)  # `understand` refuses it
+        start, whole = (None, True) if timed else _suffix(folded, end, repeats, now, zone, code)
+        if start is not None and end:  # "Monday meeting at 9"
             when = f"{text[:end]} {text[start:]}"
-            if _is_time(scan(lower(when), code), now, zone):
+            if not whole or _is_time(scan(lower(when), code), now, zone):
                 return when, _without_lead(text[end:start], code)
         if end:
             return text[:end], _without_lead(text[end:], code)
@@ -108,28 +132,17 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
     return 0, False
 
 
-def _whole_prefix(folded: str, end: int, language: str) -> int:
-    """Where the words of time end that belong to the time before `end`, but that are not understood with it: `every day
-    at 8 and 20`, `every weekday except Friday`. Without such words, `end`."""
-    words = scan(folded, language)
-    before = [word for word in words if word.end <= end]
-    behind = [word for word in words if word.end > end]
-    repeats = any(word.kind in REPEATING for word in before)
-    kinds = [word.kind for word in behind if word.kind not in ("fill", "at")]
-    real = [word.kind for word in behind if word.kind != "fill"]
-    again = repeats and real[:1] == ["at"] and real[1:2] and real[1] in _FIGURES  # "… and Wednesday at 9"
-    again = again and any(word.kind in _FIGURES for word in before)
-    while len(kinds) > 1 and kinds[0] in _FIGURES and kinds[1] in ("and", *_FIGURES):  # "8, 12 and 20"
-        kinds.pop(0)
-    another = [
-        word for word in behind if word.kind in ("clock", "point") or (word.kind == "number" and word.text.isdigit())
-    ]
-    listed = kinds[:1] == ["and"] and bool(another) and kinds[1] == another[0].kind
-    left_out = repeats and any(
-        kind == "unsupported" or (kind == "past" and following in (*UNITS, "weekdays"))
-        for kind, following in pairwise([*kinds, ""])
+def _goes_on(before: Sequence[str], behind: Sequence[Word]) -> bool:
+    """Whether the words behind a time belong to it, though it is not understood with them: `every day at 8 and 20`,
+    `every weekday except Friday`. `before`: the kinds of its own words."""
+    said = " ".join(
+        "digits" if word.kind == "number" and word.text.isdigit() else _TAGS.get(word.kind, word.kind)
+        for word in behind
+        if word.kind != "fill"
     )
-    return behind[-1].end if (listed or left_out or again) and _whole_word(folded, behind[-1].end, language) else end
+    if _ANOTHER.match(said) or (any(kind in REPEATING for kind in before) and _LIMIT.match(said)):
+        return True
+    return said.removeprefix("at ").startswith("clock") and any(kind in _FIGURES for kind in before)
 
 
 def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
@@ -160,26 +173,36 @@ def _whole_word(text: str, end: int, language: str) -> bool:
     return end >= len(text) or language in UNSPACED or not (text[end].isalnum() and text[end - 1].isalnum())
 
 
-def _suffix(folded: str, after: int, now: float, zone: ZoneInfo, language: str) -> tuple[int | None, bool]:
+def _suffix(
+    folded: str, after: int, repeats: bool, now: float, zone: ZoneInfo, language: str
+) -> tuple[int | None, bool]:
     """Where the longest time expression at the end begins, behind `after`, and whether it is understood as a whole:
-    `at 8:00 and 20:00` is not."""
-    outermost, folded = None, _without_end(folded)
+    `at 8:00 and 20:00` is not. `repeats`: the time before `after` does."""
+    found, folded = None, _without_end(folded)
+    skipped: list[int] = []
     first = max(after, len(folded) - SPLIT_CHARACTERS)
-    for found in list(re.finditer(r"\S" if language in UNSPACED else r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]:
-        start = first + found.start()
+    begins = list(re.finditer(r"\S" if language in UNSPACED else r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]
+    for start in [first + each.start() for each in begins]:
         words = scan(folded, language, start) if start else []
         if not words or words[-1].end != len(folded):
             continue
-        if any(each.kind in ("past", "unsupported") for each in words):
-            return start if outermost is None else outermost, False
-        if words[0].kind == "and":
-            if outermost is not None:
-                return outermost, False
-        elif _is_time(words, now, zone):
-            return start, True
-        elif outermost is None:
-            outermost = start
-    return None, True
+        kinds = {word.kind for word in words}
+        if kinds & {"past", "unsupported"}:
+            if after and ("past" in kinds or not repeats):  # "tomorrow ask Ana about yesterday"
+                return None, True
+            return [*skipped, start][0], False
+        if _is_time(words, now, zone):
+            found = start
+            break
+        skipped.append(start)
+    whole = next((each for each in skipped if _has_time(folded[each:], now, zone, language)), None)
+    return (found, True) if whole is None else (whole, False)
+
+
+def _has_time(folded: str, now: float, zone: ZoneInfo, language: str) -> bool:
+    """Whether a time is at the beginning, not only a length: `every day at 8 until Friday`."""
+    end, _ = _prefix(folded, now, zone, language)
+    return any(word.kind not in _LENGTH for word in scan(folded[:end], language))
 
 
 def _ordered(language: str) -> Iterable[str]:

@@ -16,7 +16,16 @@ NUMBERED = ("weekdays", "repeated", "months")
 UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 UNSPACED = ("ja", "zh", "ko")
 """Languages whose words follow each other without spaces."""
-PARTS: Mapping[str, int] = {"morning": 9, "noon": 12, "afternoon": 15, "evening": 19, "night": 22, "midnight": 0}
+TONIGHT = "tonight"
+PARTS: Mapping[str, int] = {
+    "morning": 9,
+    "noon": 12,
+    "afternoon": 15,
+    "evening": 19,
+    TONIGHT: 19,
+    "night": 22,
+    "midnight": 0,
+}
 """The hour of each part of the day if no other is given."""
 Day = tuple[int | None, int, int]
 """Year (None: any), month and day."""
@@ -30,7 +39,7 @@ _NUMBERS = re.compile(
     r"|(?P<number>\d{1,4}(?!\d))(?P<dot>\.(?!\d))?",
     re.IGNORECASE,
 )
-_GAP = re.compile(r"[\s,;:·–、，-]*")
+_GAP = re.compile(r"(?:[\s,;:·–、，-]|(?<=[^\W\d_])/(?=[^\W\d_]))*")
 _NEGATIVE = re.compile(r"(?<!\S)[–-]\d")
 _DASHES = ("-", "–")
 

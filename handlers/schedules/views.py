@@ -64,6 +64,8 @@ def _cron(say: Say, rule: str) -> str:
         return say("every {days} at {time}", days=days, time=time)
     if weekday == "*" and day.isdigit():
         return say("every month on day {day} at {time}", day=day, time=time)
+    if weekday == "*" and day.replace(",", "").isdigit():
+        return say("every month on days {days} at {time}", days=day.replace(",", ", "), time=time)
     if (day, weekday) == ("L", "*"):
         return say("every month on the last day at {time}", time=time)
     return f"cron `{rule}`"

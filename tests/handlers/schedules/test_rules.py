@@ -53,6 +53,7 @@ def test_each_time_once(rule: str, start: str, zone: str, wanted: list[str]) -> 
         ("@month 31 08:00", "every month on the last day at 08:00"),
         ("0 8 L * *", "every month on the last day at 08:00"),
         ("0 8 30 * *", "every month on day 30 at 08:00"),
+        ("0 8 1,15 * *", "every month on days 1, 15 at 08:00"),
     ],
 )
 def test_days_of_a_month_in_words(rule: str, words: str) -> None:

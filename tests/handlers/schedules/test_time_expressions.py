@@ -24,6 +24,7 @@ MONDAYS = "11-30 09:00 0 9 * * 1"
 DAILY = "11-24 07:00 0 7 * * *"
 THIRD = "12-03 09:00"
 FIFTEENTH = "12-15 09:00 0 9 15 * *"
+FIRST_AND_FIFTEENTH = "12-01 09:00 0 9 1,15 * *"
 EVERY_20 = "11-23 10:20 @every 1200"
 
 EXPRESSIONS = {
@@ -98,6 +99,18 @@ EXPRESSIONS = {
         "on the 15 every month": FIFTEENTH,
         "next month on the 3rd": THIRD,
         "on the 3rd of next month at 9": THIRD,
+        "every month on the 1st and 15th": FIRST_AND_FIFTEENTH,
+        "every 1st and 15th": FIRST_AND_FIFTEENTH,
+        "on the 1st, 10th and 20th of every month at 8": "12-01 08:00 0 8 1,10,20 * *",
+        "every December 24 and 31": "12-24 09:00 0 9 24,31 12 *",
+        "every 24 and 31 December": "12-24 09:00 0 9 24,31 12 *",
+        "in 1 hour and 30 minutes": "11-23 11:30",
+        "in 2 days and 3 hours": "11-25 13:00",
+        "in 2 weeks, 3 days and 4 hours": "12-10 14:00",
+        "every Monday morning and Friday morning": "11-27 09:00 0 9 * * 1,5",
+        "every Mon/Wed/Fri at 9": "11-25 09:00 0 9 * * 1,3,5",
+        "midnight tonight": "11-24 00:00",
+        "tomorrow, 24 November": TOMORROW_9,
         "next year on May 5": "05-05 09:00",
     },
     "de": {
@@ -141,6 +154,10 @@ EXPRESSIONS = {
         "monatlich am 15": FIFTEENTH,
         "in 90 Sekunden": "11-23 10:01",
         "am 3. nächsten Monats um 9": THIRD,
+        "jeden Monat am 1. und 15.": FIRST_AND_FIFTEENTH,
+        "am 1. und 15. jeden Monats": FIRST_AND_FIFTEENTH,
+        "in 2 Tagen und 3 Stunden": "11-25 13:00",
+        "Montag morgen": "11-30 09:00",
     },
     "fr": {
         "dans 20 minutes": IN_20,
@@ -165,6 +182,7 @@ EXPRESSIONS = {
         "dans 90 secondes": "11-23 10:01",
         "le mois prochain le 3": THIRD,
         "le 3 du mois prochain à 9h": THIRD,
+        "le 1er et le 15 de chaque mois": FIRST_AND_FIFTEENTH,
     },
     "es": {
         "en 20 minutos": IN_20,
@@ -189,6 +207,7 @@ EXPRESSIONS = {
         "el 15 de cada mes a las 9": FIFTEENTH,
         "en 90 segundos": "11-23 10:01",
         "el 3 del próximo mes": THIRD,
+        "el 1 y el 15 de cada mes": FIRST_AND_FIFTEENTH,
     },
     "it": {
         "tra 20 minuti": IN_20,
@@ -213,6 +232,7 @@ EXPRESSIONS = {
         "il 15 di ogni mese alle 9": FIFTEENTH,
         "tra 90 secondi": "11-23 10:01",
         "il 3 del prossimo mese": THIRD,
+        "il 1 e il 15 di ogni mese": FIRST_AND_FIFTEENTH,
     },
     "pt": {
         "em 20 minutos": IN_20,
@@ -235,6 +255,7 @@ EXPRESSIONS = {
         "dia 15 de cada mês às 9": FIFTEENTH,
         "em 90 segundos": "11-23 10:01",
         "no dia 3 do próximo mês": THIRD,
+        "dia 1 e 15 de cada mês": FIRST_AND_FIFTEENTH,
     },
     "nl": {
         "over 20 minuten": IN_20,
@@ -256,6 +277,7 @@ EXPRESSIONS = {
         "morgenavond om 8 uur": "11-24 20:00",
         "vannacht om 1 uur": "11-24 01:00",
         "elke maand op 15": FIFTEENTH,
+        "elke maand op 1 en 15": FIRST_AND_FIFTEENTH,
         "over 90 seconden": "11-23 10:01",
     },
     "pl": {
@@ -281,6 +303,7 @@ EXPRESSIONS = {
         "o wpół do dziewiątej": "11-24 08:30",
         "od poniedziałku do piątku o 8": WORKDAYS,
         "co miesiąc 15.": FIFTEENTH,
+        "co miesiąc 1. i 15.": FIRST_AND_FIFTEENTH,
         "15. dnia każdego miesiąca o 9": FIFTEENTH,
         "za 90 sekund": "11-23 10:01",
     },
@@ -307,6 +330,8 @@ EXPRESSIONS = {
         "с понедельника по пятницу в 8": WORKDAYS,
         "сегодня ночью в 2": "11-24 02:00",
         "каждый месяц 15 числа": FIFTEENTH,
+        "каждый месяц 1 и 15 числа": FIRST_AND_FIFTEENTH,
+        "через 2 дня и 3 часа": "11-25 13:00",
         "15 числа каждого месяца в 9": FIFTEENTH,
         "через 90 секунд": "11-23 10:01",
     },
@@ -362,6 +387,8 @@ EXPRESSIONS = {
         "平日8時": WORKDAYS,
         "毎週月曜日9時": MONDAYS,
         "毎月1日9時": "12-01 09:00 0 9 1 * *",
+        "毎月1日と15日": FIRST_AND_FIFTEENTH,
+        "2日3時間後": "11-25 13:00",
         "20分ごと": EVERY_20,
         "90秒後": "11-23 10:01",
         "来月3日": THIRD,
@@ -385,6 +412,7 @@ EXPRESSIONS = {
         "20분마다": EVERY_20,
         "90초 후": "11-23 10:01",
         "다음 달 3일": THIRD,
+        "매월 1일과 15일": FIRST_AND_FIFTEENTH,
         "3일": THIRD,
     },
     "zh": {
@@ -406,6 +434,7 @@ EXPRESSIONS = {
         "每20分钟": EVERY_20,
         "90秒后": "11-23 10:01",
         "下个月3号9点": THIRD,
+        "每月1号和15号": FIRST_AND_FIFTEENTH,
         "3号": THIRD,
         "3天": "11-26 10:00",
     },
@@ -523,6 +552,63 @@ def test_what_can_not_be_used_says_why(said: str, why: str) -> None:
     assert why in shown(said, "en")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "every month on the 15th and 30th",
+        "every December 24 and January 6",
+        "24.12. 6.1.",
+        "in 2 hours and in 4 hours",
+        "in 2 hours 2 hours",
+        "in 3 hours and 2 days",
+        "next month in 3 days",
+        "at noon and at 5pm",
+        "every Monday morning and Friday evening",
+        "every Monday at 8 and Friday",
+        "every day and every Monday at 9",
+        "every day every month",
+        "every hour daily",
+        "every 2 weeks on the 3rd",
+        "every day on the 3rd",
+        "every year on the 3rd",
+        "every year on Monday",
+        "every Monday and the 1st at 9",
+        "every day at 8:00, 20:00",
+        "every day at 8 for 5 days",
+        "today and tomorrow at 9",
+        "tomorrow and Friday at 9",
+        "tomorrow or Friday at 9",
+        "tomorrow in 2 days",
+        "tomorrow, 25 November",
+        "tomorrow pm",
+        "jeden Morgen und jeden Abend",
+        "in 2 Stunden und in 4 Stunden",
+        "tous les matins et tous les soirs",
+        "8h et 20h",
+        "en 2 horas y en 4 horas",
+        "ogni mattina e ogni sera",
+        "toda manhã e toda noite",
+        "elke ochtend en elke avond",
+        "za 2 godziny i za 4 godziny",
+        "через 2 часа и через 4 часа",
+        "her sabah ve her akşam",
+        "2時間後と4時間後",
+        "매일 아침과 저녁",
+        "每天早上和晚上",
+        "بعد ساعتين و بعد 4 ساعات",
+    ],
+)
+def test_one_of_two_times_is_not_dropped(said: str) -> None:
+    assert "I don't understand the time" in shown(said, "en")
+
+
+@pytest.mark.parametrize(
+    "said", ["on the 3rd and 5th at 9", "am 24. und 31. Dezember", "24.12. 25.12.", "3日と5日", "Mon/Wed/Fri at 9"]
+)
+def test_several_days_need_every(said: str) -> None:
+    assert "These are several days" in shown(said, "en")
+
+
 def test_other_languages_by_library() -> None:
     assert shown("za 20 minut", "cs") == IN_20
     assert shown("25 грудня о 18:00", "uk") == "12-25 18:00"
@@ -563,6 +649,14 @@ def test_other_languages_by_library() -> None:
         ("en", "pay last invoice tomorrow at 9", "tomorrow at 9", "pay last invoice"),
         ("en", "call Ana 03/04 at 9", "03/04 at 9", "call Ana"),  # refused with both dates
         ("de", "Ana anrufen am 31.02. um 9", "am 31.02. um 9", "Ana anrufen"),
+        ("en", "every Mon/Wed/Fri at 9 gym", "every Mon/Wed/Fri at 9", "gym"),
+        ("en", "pay rent every month on the 1st and 15th", "every month on the 1st and 15th", "pay rent"),
+        ("en", "every month pay rent on the 1st and 15th", "every month on the 1st and 15th", "pay rent"),
+        ("en", "run 20 minutes every day at 7", "every day at 7", "run 20 minutes"),
+        ("en", "buy 2 and 3 tomorrow", "tomorrow", "buy 2 and 3"),
+        ("en", "tomorrow buy 2 and 3", "tomorrow", "buy 2 and 3"),
+        ("en", "tomorrow discuss what happened yesterday", "tomorrow", "discuss what happened yesterday"),
+        ("en", "buy cards for tomorrow", "tomorrow", "buy cards for"),
     ],
 )
 def test_the_time_is_split_from_the_text(language: str, said: str, when: str, rest: str) -> None:
@@ -648,6 +742,39 @@ def test_a_time_with_a_wrong_rule_is_refused(rule: str) -> None:
         ("zh", "每天除了周五8点倒垃圾", "倒垃圾"),
         ("ar", "كل يوم الساعة 8 و 20 دواء", "دواء"),
         ("ar", "كل يوم ما عدا الجمعة الساعة 8 القمامة", "القمامة"),
+        ("en", "every day at 8:00, 20:00 take the pill", "take the pill"),
+        ("en", "on Dec 24 and Dec 31 call mum", "call mum"),
+        ("en", "every other Monday and Friday at 9 gym", "gym"),
+        ("en", "every day at 8 until Friday take the pill", "take the pill"),
+        ("en", "every day at 8 for 5 days take the pill", "take the pill"),
+        ("en", "every day at 8 or 20 take the pill", "take the pill"),
+        ("de", "jeden Tag um 8 oder 20 Uhr Tablette", "Tablette"),
+        ("fr", "tous les jours à 8h ou 20h pilule", "pilule"),
+        ("es", "todos los días a las 8 o a las 20 pastilla", "pastilla"),
+        ("it", "ogni giorno alle 8 o alle 20 pillola", "pillola"),
+        ("pt", "todos os dias às 8 ou às 20 pílula", "pílula"),
+        ("nl", "elke dag om 8 of 20 uur pil", "pil"),
+        ("pl", "codziennie o 8 lub o 20 tabletka", "tabletka"),
+        ("ru", "каждый день в 8 или в 20 таблетка", "таблетка"),
+        ("tr", "her gün 8'de veya 20'de ilaç", "ilaç"),
+        ("ja", "毎日8時または20時に薬", "薬"),
+        ("ko", "매일 8시 또는 20시에 약", "약"),
+        ("zh", "每天8点或20点吃药", "吃药"),
+        ("ar", "كل يوم الساعة 8 أو 20 دواء", "دواء"),
+        ("en", "tomorrow and Friday at 9 call mum", "call mum"),
+        ("de", "morgen und Freitag um 9 Mama anrufen", "Mama anrufen"),
+        ("fr", "demain et vendredi à 9h appeler maman", "appeler maman"),
+        ("es", "mañana y el viernes a las 9 llamar", "llamar"),
+        ("it", "domani e venerdì alle 9 chiamare", "chiamare"),
+        ("pt", "amanhã e sexta às 9 ligar", "ligar"),
+        ("nl", "morgen en vrijdag om 9 bellen", "bellen"),
+        ("pl", "jutro i w piątek o 9 zadzwonić", "zadzwonić"),
+        ("ru", "завтра и в пятницу в 9 позвонить", "позвонить"),
+        ("tr", "yarın ve cuma saat 9'da ara", "ara"),
+        ("ja", "明日と金曜日9時に電話", "電話"),
+        ("ko", "내일과 금요일 9시에 약", "약"),
+        ("zh", "明天和周五9点打电话", "打电话"),
+        ("ar", "غدا و الجمعة الساعة 9 اتصل", "اتصل"),
     ],
 )
 def test_half_of_a_time_is_no_time(language: str, text: str, rest: str) -> None:
@@ -660,24 +787,71 @@ def test_half_of_a_time_is_no_time(language: str, text: str, rest: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "time"),
+    ("language", "text", "time"),
     [
-        ("stand-up", "every weekday except Friday at 8"),
-        ("stand-up", "every weekday at 8 except Friday"),
-        ("take the pill", "every day at 8 and 20"),
-        ("stand-up", "every weekday except Friday at 8:00"),
-        ("take the pill", "every day at 8:00 and 20:00"),
-        ("take the pill", "every day at 8 and at 20"),
-        ("take the pill", "every day at 8am and 8pm"),
-        ("gym", "every Monday at 8 and Wednesday at 9"),
-        ("pay the rent", "every month on the last day"),
-        ("call Ana", "yesterday at 9"),
+        ("en", "stand-up", "every weekday except Friday at 8"),
+        ("en", "stand-up", "every weekday at 8 except Friday"),
+        ("en", "take the pill", "every day at 8 and 20"),
+        ("en", "stand-up", "every weekday except Friday at 8:00"),
+        ("en", "take the pill", "every day at 8:00 and 20:00"),
+        ("en", "take the pill", "every day at 8 and at 20"),
+        ("en", "take the pill", "every day at 8am and 8pm"),
+        ("en", "gym", "every Monday at 8 and Wednesday at 9"),
+        ("en", "pay the rent", "every month on the last day"),
+        ("en", "call Ana", "yesterday at 9"),
+        ("en", "take the pill", "every day at 8:00, 20:00"),
+        ("en", "take the pill", "at 8 or 20"),
+        ("en", "take the pill", "in 2 hours and in 4 hours"),
+        ("en", "call Ana", "Monday or Tuesday at 9"),
+        ("en", "meditate", "every day 20 minutes"),
+        ("en", "pill", "every day at 8 until Friday"),
+        ("en", "pill", "every day at 8 for 5 days"),
+        ("de", "Tablette", "jeden Tag um 8 bis Freitag"),
+        ("de", "Tablette", "jeden Tag um 8 für 5 Tage"),
+        ("fr", "pilule", "tous les jours à 8h jusqu'à vendredi"),
+        ("fr", "pilule", "tous les jours à 8h pendant 5 jours"),
+        ("fr", "prendre la pilule", "à 8h et 20h"),
+        ("es", "pastilla", "todos los días a las 8 hasta el viernes"),
+        ("es", "pastilla", "todos los días a las 8 durante 5 días"),
+        ("it", "pillola", "ogni giorno alle 8 fino a venerdì"),
+        ("it", "pillola", "ogni giorno alle 8 per 5 giorni"),
+        ("pt", "pílula", "todos os dias às 8 por 5 dias"),
+        ("nl", "pil", "elke dag om 8 tot vrijdag"),
+        ("nl", "pil", "elke dag om 8 gedurende 5 dagen"),
+        ("pl", "tabletka", "codziennie o 8 do piątku"),
+        ("pl", "tabletka", "codziennie o 8 przez 5 dni"),
+        ("ru", "таблетка", "каждый день в 8 до пятницы"),
+        ("ru", "таблетка", "каждый день в 8 в течение 5 дней"),
+        ("tr", "ilaç", "her gün saat 8'de cumaya kadar"),
+        ("tr", "ilaç", "her gün saat 8'de 5 gün boyunca"),
+        ("ja", "薬", "毎日8時金曜日まで"),
+        ("ja", "薬", "毎日8時5日間"),
+        ("ko", "약", "매일 8시 금요일까지"),
+        ("ko", "약", "매일 8시 5일 동안"),
+        ("zh", "吃药", "每天8点到周五"),
+        ("zh", "吃药", "每天8点持续5天"),
+        ("ar", "دواء", "كل يوم الساعة 8 حتى الجمعة"),
+        ("ar", "دواء", "كل يوم الساعة 8 لمدة 5 أيام"),
     ],
 )
-def test_half_of_a_time_at_the_end_is_no_time(text: str, time: str) -> None:
-    assert split(f"{text} {time}", NOW, BERLIN, "en") == (time, text)
+def test_half_of_a_time_at_the_end_is_no_time(language: str, text: str, time: str) -> None:
+    assert split(f"{text} {time}", NOW, BERLIN, language) == (time, text)
     with pytest.raises(Refused, match=f"I don't understand the time “{time}”"):
-        understand(time, NOW, BERLIN, "en")
+        understand(time, NOW, BERLIN, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("every day take the pill at 8:00 and 20:00", "every day at 8:00 and 20:00"),
+        ("every weekday take the pill at 8 except Friday", "every weekday at 8 except Friday"),
+        ("every month take the pill on the last day", "every month on the last day"),
+    ],
+)
+def test_both_ends_are_refused_together(text: str, when: str) -> None:
+    assert split(text, NOW, BERLIN, "en") == (when, "take the pill")
+    with pytest.raises(Refused, match=f"I don't understand the time “{when}”"):
+        understand(when, NOW, BERLIN, "en")
 
 
 @pytest.mark.parametrize(
@@ -687,6 +861,12 @@ def test_half_of_a_time_at_the_end_is_no_time(text: str, time: str) -> None:
         ("tomorrow 2 tickets", "2 tickets"),
         ("every day at 8 the last chance", "the last chance"),
         ("tomorrow last day to pay", "last day to pay"),
+        ("tomorrow at 8:00 2 and more eggs", "2 and more eggs"),
+        ("tomorrow at 9, 5 & dime shopping", "5 & dime shopping"),
+        ("at 9, 10 and x", "10 and x"),
+        ("tomorrow at 9 or never", "or never"),
+        ("every day at 8 for 2 people cook", "for 2 people cook"),
+        ("every Monday at 9 for 2 hours meeting", "for 2 hours meeting"),
     ],
 )
 def test_words_behind_a_time_are_text(text: str, rest: str) -> None:
