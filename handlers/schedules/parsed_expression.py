@@ -209,7 +209,7 @@ class ParsedExpression:
         units = ("year",) if self.month else ("month",) if self.month_days else ("day", "week") if self.days else UNITS
         if number < 1 or unit not in ("", *units) or (self.dated and (self.days or number > 1)):
             raise NotATimeError
-        if self.days_later and (number > 1 or self.days or self.dated):
+        if self.days_later and (unit not in ("", "day") or number > 1 or self.days or self.dated):
             raise NotATimeError
         if unit in SECONDS and (self.clock or self.part):
             raise NotATimeError
@@ -243,7 +243,7 @@ class ParsedExpression:
             days = sorted(self.month_days) or [self.here.day]
             listed = ",".join(map(str, days))
             if self.month:
-                return f"{clock} {listed} {self.month} *"
+                return f"{clock} {'L' if (days, self.month) == ([29], 2) else listed} {self.month} *"
             if days[-1] <= SHORTEST_MONTH:
                 return f"{clock} {listed} * *"
             if len(days) > 1:

@@ -546,6 +546,8 @@ def shown(said: str, language: str, now: float = NOW) -> str:
         ("Montag in einer Woche", "don't understand"),
         ("todo dia 15", "don't understand"),
         ("every day at noon and midnight", "don't understand"),
+        ("every month at 24:00", "don't understand"),
+        ("every week at 24:00", "don't understand"),
     ],
 )
 def test_what_can_not_be_used_says_why(said: str, why: str) -> None:
@@ -879,3 +881,8 @@ def test_every_month_on_the_31st_is_the_last_day_of_shorter_months() -> None:
     assert shown("every month on the 31st", "en") == "11-30 09:00 @month 31 09:00"
     assert shown("every month on the 31st", "en", NOW + 8 * 24 * 3600) == "12-31 09:00 @month 31 09:00"
     assert shown("every month on the 30th at 8:15", "en") == "11-30 08:15 @month 30 08:15"
+
+
+@pytest.mark.parametrize("said", ["every year on Feb 29", "every 29 February", "jährlich am 29.2."])
+def test_every_29th_of_february_is_the_28th_in_other_years(said: str) -> None:
+    assert shown(said, "en") == "02-28 09:00 0 9 L 2 *"
