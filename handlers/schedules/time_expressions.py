@@ -64,14 +64,19 @@ def understand(text: str, now: float, zone: ZoneInfo, language: str = "") -> Whe
     text = " ".join(text.split())
     if len(text) > MAX_CHARACTERS:
         raise Refused("A time can have up to {most} characters. {how}", most=MAX_CHARACTERS, how=Reason(HOW))
-    when = _exact(text, now, zone) or _in_words(text, now, zone, language) or _by_library(text, now, zone)
+    far = Refused("“{when}” is too far away: at most {years} years from now.", when=text, years=MAX_YEARS)
+    try:
+        when = _exact(text, now, zone) or _in_words(text, now, zone, language) or _by_library(text, now, zone)
+        there = datetime.fromtimestamp(when.at if when is not None else now, zone)
+    except (OverflowError, ValueError):  # outside the years 1 to 9999
+        raise far from None
     if when is None:
         raise Refused("I don't understand the time “{when}”. {how}", when=text, how=Reason(HOW))
     if when.at <= now:
-        past = f"{datetime.fromtimestamp(when.at, zone):%Y-%m-%d %H:%M}"
+        past = f"{there:%Y-%m-%d %H:%M}"
         raise Refused("“{when}” is in the past ({time}). {how}", when=text, time=past, how=Reason(HOW))
     if when.at > now + MAX_YEARS * 366 * 86_400:
-        raise Refused("“{when}” is too far away: at most {years} years from now.", when=text, years=MAX_YEARS)
+        raise far
     return when
 
 
@@ -153,7 +158,7 @@ def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
         ExpressionParser(words, now, zone, whole=False).when()
     except NotATimeError:
         return False
-    except Refused:  # `understand` says why
+    except (Refused, OverflowError):  # `understand` says why
         return True
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from functools import cache
@@ -66,6 +66,11 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
     path = Path(__file__).with_suffix(".json")
     table: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return table
+
+
+def phrases(language: str) -> Sequence[str]:
+    """All that mean something in the time expressions of a language."""
+    return tuple(_phrases(language)[1])
 
 
 @cache

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from handlers.schedules.time_expressions import MAX_CHARACTERS, SPLIT_CHARACTERS, exactly, split, understand
+from handlers.schedules.time_words import languages, phrases
 from routing.errors import Refused
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -548,6 +552,9 @@ def shown(said: str, language: str, now: float = NOW) -> str:
         ("every day at noon and midnight", "don't understand"),
         ("every month at 24:00", "don't understand"),
         ("every week at 24:00", "don't understand"),
+        ("9999-12-31 24:00", "too far away"),
+        ("0001-01-01T00:00+10:00", "too far away"),
+        ("1990-01-01", "in the past (1990-01-01 09:00)"),
     ],
 )
 def test_what_can_not_be_used_says_why(said: str, why: str) -> None:
@@ -609,6 +616,38 @@ def test_one_of_two_times_is_not_dropped(said: str) -> None:
 )
 def test_several_days_need_every(said: str) -> None:
     assert "These are several days" in shown(said, "en")
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC", "Pacific/Auckland"])
+@pytest.mark.parametrize("said", ["9999-12-31 23:59", "on 9999-12-31 at 23:00", "0001-01-01 00:00"])
+def test_the_ends_of_the_calendar_are_too_far_away_in_each_zone(zone: str, said: str) -> None:
+    with pytest.raises(Refused, match=r"too far away|in the past"):
+        understand(said, NOW, ZoneInfo(zone))
+    found = split(f"call Ana {said}", NOW, ZoneInfo(zone), "en")
+    assert found is not None
+    assert found[1] == "call Ana"
+
+
+WORDS = st.sampled_from(
+    ("8", "15", "24:00", "9.30", "1,5", "3/4", "29.2.", "9999-12-31", "0001-01-01", "1.", "0", "30")
+)
+SIGNS = st.sampled_from(("-", "–", ",", "/", ".", ":", "&", "@", "'", "tea", "Ana", "x"))
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(languages()).flatmap(
+        lambda code: st.tuples(st.just(code), st.lists(st.sampled_from(phrases(code)) | WORDS | SIGNS, max_size=9))
+    ),
+    st.sampled_from((" ", "")),
+    st.sampled_from(("America/Los_Angeles", "Pacific/Auckland", "Europe/Berlin")),
+)
+def test_any_words_are_understood_or_refused(said: tuple[str, list[str]], gap: str, zone: str) -> None:
+    language, words = said
+    text = gap.join(words)
+    split(text, NOW, ZoneInfo(zone), language)
+    with suppress(Refused):
+        understand(text, NOW, ZoneInfo(zone), language)
 
 
 def test_other_languages_by_library() -> None:
