@@ -4,6 +4,7 @@ memory, open files, database and time to answer meanwhile."""
 from __future__ import annotations
 
 import itertools
+import os
 import statistics
 import sys
 import time
@@ -31,7 +32,10 @@ LIMIT_PERCENT = 5.0
 DATABASE_LIMIT_PERCENT = 5.0
 """Maximum deviation of the database's size from what the growth of its first half predicts."""
 DESCRIPTOR_LIMIT = 5
-"""Open files at the end above those of the first half."""
+"""Open files, without connections, in the second half above those of the first."""
+CONNECTION_LIMIT = CHATS + 20
+"""Connections at any time: one to the model for each chat, and those to Telegram. They stay open after a peak, so their
+number grows towards this."""
 P95_LIMIT = 1.25
 """The time to answer of the last fifth to that of the first."""
 MAX_WARM_UP, SAMPLES = 1_000, 100
@@ -67,11 +71,12 @@ _SLOW_EVERY, _NEW_EVERY, _TOOLS_EVERY, _ROUNDS_EVERY, _FAULT_EVERY, _TELEGRAM_EV
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The process after a number of turns: resident megabytes, open files, and megabytes of the database."""
+    """The process after a number of turns: resident megabytes, open files, connections, megabytes of the database."""
 
     turns: int
     megabytes: float
     descriptors: int
+    connections: int
     database: float
 
 
@@ -176,8 +181,16 @@ def _rounds(number: int) -> Iterator[tuple[Call, ...]]:
 
 def _state(session: Session, turns: int) -> State:
     database = sum(each.stat().st_size for each in session.workspace.glob("tierbot.db*")) / 1e6
-    descriptors = len(list(Path(f"/proc/{session.process.pid}/fd").iterdir()))
-    return State(turns, session.process.rss_mb(), descriptors, database)
+    descriptors = [_target(each) for each in Path(f"/proc/{session.process.pid}/fd").iterdir()]
+    sockets = sum(each.startswith("socket:") for each in descriptors)
+    return State(turns, session.process.rss_mb(), len(descriptors) - sockets, sockets, database)
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return os.readlink(descriptor)
+    except FileNotFoundError:  # closed meanwhile
+        return ""
 
 
 def furthest(values: Sequence[float]) -> float:
@@ -189,7 +202,7 @@ def furthest(values: Sequence[float]) -> float:
 def report(found: Soak, warm_up: int, conditions: str) -> Section:
     """The table and its verdicts, without what was measured during the warm-up."""
     states = [each for each in found.states if each.turns >= warm_up]
-    rows = [_memory(states), _descriptors(states), _database(states), _time(found.plain)]
+    rows = [_memory(states), _descriptors(states), _connections(states), _database(states), _time(found.plain)]
     notes = (
         f"{found.states[-1].turns:,} turns of one process, {CHATS} chats at a time, streaming on, {len(states)} "
         f"samples after {warm_up:,} turns to warm up; {conditions}.",
@@ -201,7 +214,7 @@ def report(found: Soak, warm_up: int, conditions: str) -> Section:
     )
     figures = {
         "warm_up": warm_up,
-        "samples": [[each.turns, each.megabytes, each.descriptors, each.database] for each in states],
+        "samples": [[each.turns, each.megabytes, each.descriptors, each.connections, each.database] for each in states],
     }
     lines = (HEADINGS, *((*texts, VERDICTS[kept]) for texts, kept in rows))
     return Section("soak", lines, notes, all(kept for _, kept in rows), figures)
@@ -223,6 +236,12 @@ def _descriptors(states: Sequence[State]) -> Row:
     more = max(values[len(values) // 2 :]) - max(values[: len(values) // 2 + 1])
     shown = (*_three("{}", values), f"{more:+} in the second half", f"≤ {DESCRIPTOR_LIMIT}")
     return ("open files", *shown), more <= DESCRIPTOR_LIMIT
+
+
+def _connections(states: Sequence[State]) -> Row:
+    values = [each.connections for each in states]
+    shown = (*_three("{}", values), f"at most {max(values)}", f"≤ {CONNECTION_LIMIT}")
+    return ("connections", *shown), max(values) <= CONNECTION_LIMIT
 
 
 def _database(states: Sequence[State]) -> Row:

@@ -94,6 +94,8 @@ def test_memory_growth_is_measured_after_warm_up(megabytes: list[float], kept: b
 def test_a_leak_of_files_a_larger_database_and_slower_turns_are_noticed() -> None:
     assert soaked(descriptors=[20, 22, 22, 27]).kept
     assert not soaked(descriptors=[20, 22, 22, 28]).kept
+    assert soaked(connections=[40, 50, 60, soak.CONNECTION_LIMIT]).kept
+    assert not soaked(connections=[40, 50, 60, soak.CONNECTION_LIMIT + 1]).kept
     assert soaked(database=[1.0, 2.0, 3.0, 4.1]).kept
     assert not soaked(database=[1.0, 2.0, 3.0, 4.5]).kept
     assert not soaked(database=[1.0, 2.0, 3.0, 3.5]).kept
@@ -104,10 +106,11 @@ def test_a_leak_of_files_a_larger_database_and_slower_turns_are_noticed() -> Non
 def soaked(
     megabytes: Sequence[float] = (100.0,) * 4,
     descriptors: Sequence[int] = (20,) * 4,
+    connections: Sequence[int] = (40,) * 4,
     database: Sequence[float] = (1.0, 2.0, 3.0, 4.0),
     plain: Sequence[float] = (0.1,) * 5,
 ) -> Section:
-    sampled = enumerate(zip(megabytes, descriptors, database, strict=False))
+    sampled = enumerate(zip(megabytes, descriptors, connections, database, strict=False))
     states = [State(100 * number, *each) for number, each in sampled]
     return soak.report(Soak(states, list(plain)), 100 if len(set(megabytes)) > 1 else 0, "")
 
@@ -124,7 +127,7 @@ def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     assert all(sample.cpu > 0 and sample.wall > 0 for each in found.values() for sample in each)
     assert [result["content"].startswith("Error") for result in results] == [False] * 3, results
     assert [each.turns for each in soaked.states] == [40, 80, 120]
-    assert all(min(each.megabytes, each.descriptors, each.database) > 0 for each in soaked.states)
+    assert all(min(each.megabytes, each.descriptors, each.connections, each.database) > 0 for each in soaked.states)
     assert len(soaked.plain) == 85
 
 
