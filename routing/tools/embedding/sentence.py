@@ -9,7 +9,7 @@ from typing import Any
 
 from routing.types.vectors import Floats
 
-NOT_INSTALLED = "sentence-transformers is not installed: run `make embeddings`"
+NOT_INSTALLED = "sentence-transformers is not installed: run `make sentence-transformers`"
 _UNREACHED = "couldn't connect to"
 """Part of the error of transformers if a model is not cached and the Hub does not answer or is disabled."""
 

@@ -1,4 +1,4 @@
-"""Vectors from a sentence-transformers model in a worker process."""
+"""Vectors from a model in a worker process: e5, or one of sentence-transformers."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -22,7 +23,7 @@ from tests.routing.tools.embedding.test_remote import FakeEmbeddings, profile
 from tests.test_imports import LATE
 
 ROOT = Path(__file__).resolve().parents[4]
-TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
+TAKES = "static, off, e5, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,7 @@ TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provid
         ("", Backend("static")),
         (" static ", Backend("static")),
         ("OFF", Backend("off")),
+        (" E5 ", Backend("e5")),
         ("sentence-transformers:all-MiniLM-L6-v2", Backend("sentence-transformers", "all-MiniLM-L6-v2")),
         ("sentence-transformers: /models/a b:c ", Backend("sentence-transformers", "/models/a b:c")),
         ("Litellm:ollama/bge-m3:567m", Backend("litellm", "ollama/bge-m3:567m")),
@@ -52,6 +54,10 @@ def test_valid_backends(text: str, backend: Backend) -> None:
         (":x", "is not a known encoder"),
         ("static:x", "static takes no model"),
         ("off:", "off takes no model"),
+        ("e5:small", f"EMBEDDINGS=e5:small: e5 takes no model. EMBEDDINGS takes {TAKES}."),
+        ("e5-small", "Did you mean e5?"),
+        ("intfloat/multilingual-e5-small", "Did you mean e5?"),
+        ("e5base", f"EMBEDDINGS=e5base is not a known encoder. Use {TAKES}."),
         ("sentence-transformers", "lacks a model"),
         ("litellm: ", "lacks a model"),
         ("litellm:bge-m3", "bge-m3 must look like provider/model"),
@@ -77,12 +83,13 @@ def built(text: str) -> Embedder | None:
 async def test_each_kind_is_built_without_anything_being_started() -> None:
     assert built("off") is None
     names = {}
-    for text in ("static", "sentence-transformers:all-MiniLM-L6-v2", "litellm:ollama/bge-m3"):
+    for text in ("static", "e5", "sentence-transformers:all-MiniLM-L6-v2", "litellm:ollama/bge-m3"):
         embedder = built(text)
         assert embedder is not None
         names[text] = embedder.name
         await embedder.close()
-    assert names.pop("static").startswith("static:")
+    for text in ("static", "e5"):
+        assert re.fullmatch(rf"{text}:[0-9a-f]{{12}}", names.pop(text))
     assert all(name == text for text, name in names.items())
 
 
@@ -145,7 +152,13 @@ def test_importing_it_loads_no_heavy_library() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "seconds"),
-    [("static", 0.05), ("off", 0.05), ("sentence-transformers:some/model", 0.5), ("litellm:ollama/bge-m3", 1.0)],
+    [
+        ("static", 0.05),
+        ("off", 0.05),
+        ("e5", 0.5),
+        ("sentence-transformers:some/model", 0.5),
+        ("litellm:ollama/bge-m3", 1.0),
+    ],
 )
 def test_the_wait_depends_on_where_vectors_are_made(setting: str, seconds: float) -> None:
     assert read_backend(setting).wait_seconds == seconds

@@ -155,7 +155,7 @@ async def test_reasons_of_a_failed_start(make: Make, clock: ManualClock, tmp_pat
 async def test_a_missing_package_is_explained(clock: ManualClock) -> None:
     launch = Launch("all-MiniLM-L6-v2", interpreter=(sys.executable, "-S"))
     said = await failure(WorkerEmbedder("w", launch, clock))
-    assert said == ("all-MiniLM-L6-v2: sentence-transformers is not installed: run `make embeddings`")
+    assert said == ("all-MiniLM-L6-v2: sentence-transformers is not installed: run `make sentence-transformers`")
 
 
 async def test_loading_times_out(make: Make, pipe: Path) -> None:
