@@ -96,7 +96,7 @@ class App:
         await self.approvals.answer_admitted()
         self.scheduler.start()
         self.engine.llm.load()
-        await self.engine.tooling.start()
+        await self.engine.start()
         notices = self.messaging.notices
         for reason in self.messaging.refused:
             await notices.tell_owners("⚠️ {reason}", reason=reason)

@@ -41,7 +41,7 @@ from routing.llm.price_map import PriceMap
 from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.router import Router, TurnSources
-from routing.tools.embedding.backend import read_backend
+from routing.tools.embedding.static import StaticEmbedder
 from routing.tools.offer import Toolset
 from storage.schema import REVISION
 
@@ -67,10 +67,19 @@ class Engine:
     accounts: AccountServices
     schedules: Schedules
     learning: Learning
+    shipped: StaticEmbedder | None
+
+    async def start(self) -> None:
+        """Connect to MCP servers, and build what messages are compared with, in the background."""
+        await self.tooling.start()
+        if self.shipped is not None and self.shipped is not self.tooling.embedder:
+            self.shipped.begin()
 
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
         await self.tooling.close()
+        if self.shipped is not None:
+            await self.shipped.close()
         await self.llm.close()
         await self.local.close()
         await self.health_persistence.close()
@@ -118,8 +127,8 @@ async def build_engine(
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     accounts = build_accounts(settings, workspace, stores.accounts, stores.people, clock)
     embedder = embedder_of(environment, llm, models, steady)
-    memory = Memory(stores.facts, embedder)
-    shipped = embedder if read_backend(settings.embeddings).kind == "static" else None
+    shipped = embedder if isinstance(embedder, StaticEmbedder) else StaticEmbedder() if embedder is not None else None
+    memory = Memory(stores.facts, shipped)
     learning = Learning(stores.examples, stores.chats, shipped, lambda: models.config.learning)
     limits = ScheduleLimits(settings.schedules_per_person, 60 * settings.schedule_shortest_minutes)
     schedules = Schedules(stores.schedules, stores.preferences, clock, limits)
@@ -177,4 +186,5 @@ async def build_engine(
         accounts,
         schedules,
         learning,
+        shipped,
     )

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from routing.turn.system_prompt import FACTS
+from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
 from tests.stories.discord_bot import up
@@ -289,11 +290,16 @@ async def test_facts_changed_elsewhere_show_in_the_next_turn(on: BotHarness) -> 
         assert FACTS not in on.ms.last.reading.system_text
 
 
-async def test_facts_are_also_found_by_meaning(on: BotHarness) -> None:
-    on.env["EMBEDDINGS"] = "static"
-    async with ready(on):
+@pytest.mark.parametrize("encoder", ["static", "e5"])
+async def test_facts_are_also_found_by_meaning(on: BotHarness, encoder: str) -> None:
+    """The shipped encoder compares them, also beside another for the tools."""
+    on.env["EMBEDDINGS"] = encoder
+    async with ready(on) if encoder == "static" else running(on) as app:
         await ask(on, "/memory add Spielt Klavier")
         await ask(on, "/memory add Favourite colour is green")
+        shipped = app.engine.shipped
+        assert shipped is not None
+        await until(lambda: shipped.at_once(["ready"]) is not None)
         await ask(on, "What instrument do I play?")
         assert facts_in_prompt(on) == ["Spielt Klavier"]
         on.ms.call_tools([("recall", {"query": "music"}), ("recall", {"query": "all"})])

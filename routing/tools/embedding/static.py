@@ -64,13 +64,18 @@ class StaticEmbedder:
         """Concurrent callers share one load, which continues when a caller is cancelled."""
         if self._closed:
             raise EmbedderFailed(PROGRAM_ENDING)
+        loading = self.begin()
+        if not loading.done():
+            await asyncio.wait([loading])
+        return loading.result()
+
+    def begin(self) -> asyncio.Task[StaticEncoder]:
+        """Read the weights in the background, for `at_once`."""
         loading = self._loading
         if loading is None or (loading.done() and loading.exception()):
             loading = self._loading = asyncio.create_task(self._load())
             loading.add_done_callback(_retrieve)
-        if not loading.done():
-            await asyncio.wait([loading])
-        return loading.result()
+        return loading
 
     async def _load(self) -> StaticEncoder:
         await load_rows()
