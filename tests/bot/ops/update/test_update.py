@@ -104,11 +104,11 @@ async def test_packages_that_do_not_install_are_taken_back(on: BotHarness, proje
 async def test_nothing_is_updated_with_local_changes(project: Project) -> None:
     project.publish("0.2.0")
     before = project.commit
-    changed = project.clone / "bot" / "logs.py"
+    changed = project.clone / "bot" / "cli.py"
     changed.write_text(changed.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
     code, said = await project.tierbot("update")
     assert (code, project.commit) == (2, before)
-    assert f"Nothing was updated, because files of {project.clone} were changed: bot/logs.py." in said
+    assert f"Nothing was updated, because files of {project.clone} were changed: bot/cli.py." in said
     git(project.clone, "commit", "-q", "-a", "-m", "Mine")
     code, said = await project.tierbot("update")
     assert code == 2
