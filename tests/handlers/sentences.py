@@ -111,7 +111,7 @@ FAULTY = (
         "routing/tools/embedding/backend.py",
         "routing/errors.py",
     ),
-    *("bot/config/environment.py", "bot/settings.py", "ops/backup/backup.py", "ops/backup/schedule.py"),
+    *("bot/config/environment.py", "bot/config/settings.py", "ops/backup/backup.py", "ops/backup/schedule.py"),
     *("telegram/platform.py", "telegram/webhook.py", "discord/connection.py"),
     *("telegram/doctor.py", "telegram/settings.py", "discord/settings.py"),
 )
