@@ -1,8 +1,10 @@
-"""Compares the settings of EMBEDDINGS: `python -m benchmarks.encoders [--encoders off static e5] [--common]`.
+"""Compares the settings of EMBEDDINGS: `python -m benchmarks.encoders [--encoders off static e5] [--fresh] [--common]`.
 
 For each: seconds to load, milliseconds for a short text, one after the other (p50, p95), resident memory of its own
 process, and how well the built-in toolkits are chosen with it, as in `benchmarks.toolkits`: for the development queries
-in ten languages, and for queries in ten others, which are for comparing encoders only. Base toolkits don't count."""
+in ten languages, and for queries in ten others, which are for comparing encoders only. Base toolkits don't count.
+
+`--fresh` reads instead 896 queries in fourteen languages without examples, by language. Nothing was tuned on them."""
 
 from __future__ import annotations
 
@@ -36,6 +38,7 @@ from routing.types.vectors import Floats
 from routing.types.vectors import Vectors as Received
 
 OTHER_LANGUAGES = QUERIES.with_name("tool_queries_other_languages.tsv")
+FRESH = QUERIES.with_name("tool_queries_further_languages.tsv")
 ENCODERS = ("off", "static", "e5")
 SHARE = 0.78
 """How much of the mean is subtracted from the vectors of e5: with that, as many tools are found for the development
@@ -136,6 +139,26 @@ async def _measured(setting: str, limit: int | None) -> tuple[tuple[str, ...], d
     return (setting, *speed, *usual.cells(), *other.cells()), figures
 
 
+async def _by_language(setting: str, limit: int | None) -> list[Choice]:
+    """For all queries, then for those of each language."""
+    embedder, toolkits = build_embedder(read_backend(setting), _NoProvider(), _no_profile, time.monotonic), _Toolkits()
+    if embedder is not None:
+        await toolkits.embed(embedder)
+    asked = queries(FRESH)
+    parts = [asked, *([each for each in asked if each.language == language] for language in _languages(asked))]
+    chosen = []
+    for part in parts:
+        print_progress(f"{setting}: {part[0].language}")
+        chosen.append(await toolkits.choice(part[:limit], embedder))
+    if embedder is not None:
+        await embedder.close()
+    return chosen
+
+
+def _languages(asked: Sequence[Query]) -> list[str]:
+    return list(dict.fromkeys(each.language for each in asked))
+
+
 def _memory(embedder: Embedder) -> str:
     """Resident megabytes of an encoder's own process."""
     if not isinstance(embedder, WorkerEmbedder):
@@ -163,14 +186,28 @@ def run(encoders: Sequence[str], quick: bool) -> Section:
     return Section("encoders", (HEADINGS, *(row for row, _ in measured)), (note,), True, figures)
 
 
+def run_fresh(encoders: Sequence[str], quick: bool) -> Section:
+    """A row for each language, and columns for each encoder."""
+    languages = ["all", *_languages(queries(FRESH))]
+    chosen = {each: asyncio.run(_by_language(each, 8 if quick else None)) for each in encoders}
+    headings = ("language", *(f"{each}: {name}" for each in encoders for name in ("recall", "shown", "false")))
+    lines = [
+        (language, *(cell for each in encoders for cell in chosen[each][at].cells()))
+        for at, language in enumerate(languages)
+    ]
+    figures = {each: dict(zip(languages, map(asdict, chosen[each]), strict=True)) for each in encoders}
+    return Section("encoders, further languages", (headings, *lines), (), True, figures)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("benchmarks.encoders", __doc__)
     options.add_argument("--encoders", nargs="+", default=ENCODERS, help="settings of EMBEDDINGS (%(default)s)")
     options.add_argument("--common", action="store_true", help=f"write {E5_COMMON.name} again instead, a minute")
+    options.add_argument("--fresh", action="store_true", help="the queries in further languages, by language")
     if options.parse_args(arguments).common:
         E5_COMMON.write_text(json.dumps(_common()) + "\n", encoding="ascii")
         return 0
-    return answered(options, arguments, lambda given: run(given.encoders, given.quick))
+    return answered(options, arguments, lambda given: (run_fresh if given.fresh else run)(given.encoders, given.quick))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks.encoders import OTHER_LANGUAGES, run
+from benchmarks.encoders import FRESH, OTHER_LANGUAGES, run, run_fresh
 from benchmarks.toolkits import QUERIES, queries
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit
 
@@ -17,6 +17,16 @@ def test_queries_are_in_ten_other_languages() -> None:
     tools = {card.name for path in FOLDER.glob("*.json") for card in our_toolkit(path.stem).tools}
     assert all(each.tools <= tools for each in others)
     assert all(sum(not each.tools for each in others if each.language == language) == 2 for language in spoken)
+
+
+def test_the_fresh_queries_are_enough_in_each_language() -> None:
+    fresh = queries(FRESH)
+    tools = {card.name for path in FOLDER.glob("*.json") for card in our_toolkit(path.stem).tools}
+    assert all(each.tools <= tools for each in fresh)
+    assert set(Counter(each.language for each in fresh).values()) == {64}
+    assert not {each.text for each in fresh} & {each.text for each in queries(OTHER_LANGUAGES)}
+    section = run_fresh(("off",), quick=True)
+    assert [line[0] for line in section.lines] == ["language", "all", *dict.fromkeys(each.language for each in fresh)]
 
 
 def test_an_encoder_finds_more_than_words() -> None:
