@@ -46,29 +46,50 @@ def repetition(say: Say, rule: str) -> str:
     if name == "@month":
         if fields[0] == LONGEST_MONTH:
             return say("every month on the last day at {time}", time=fields[1])
-        return say("every month on day {day} or the last day at {time}", day=fields[0], time=fields[1])
+        return say(
+            "every month on day {day} at {time}, in shorter months on the last day", day=fields[0], time=fields[1]
+        )
     return _cron(say, rule)
 
 
 def _cron(say: Say, rule: str) -> str:
     minute, hour, day, month, weekday = rule.split()
-    if not (minute.isdigit() and hour.isdigit()) or month != "*":
-        return f"cron `{rule}`"
-    time = f"{int(hour):02}:{int(minute):02}"
-    if (day, weekday) == ("*", "*"):
+    words = ""
+    if minute.isdigit() and hour.isdigit():
+        time = f"{int(hour):02}:{int(minute):02}"
+        if (day, month) == ("*", "*"):
+            words = _by_weekday(say, weekday, time)
+        elif weekday == "*":
+            words = _by_date(say, day, month, time)
+    return words or f"cron `{rule}`"
+
+
+def _by_weekday(say: Say, weekday: str, time: str) -> str:
+    """Empty if there is no short description, as in `_by_date`."""
+    if weekday == "*":
         return say("every day at {time}", time=time)
-    if day == "*" and weekday == "1-5":
+    if weekday == "1-5":
         return say("every weekday at {time}", time=time)
-    if day == "*" and all(each in "0123456" and each for each in weekday.split(",")):
+    if all(each in "0123456" and each for each in weekday.split(",")):
         days = ", ".join(say(LONG_DAYS[int(each)]) for each in weekday.split(","))
         return say("every {days} at {time}", days=days, time=time)
-    if weekday == "*" and day.isdigit():
-        return say("every month on day {day} at {time}", day=day, time=time)
-    if weekday == "*" and day.replace(",", "").isdigit():
-        return say("every month on days {days} at {time}", days=day.replace(",", ", "), time=time)
-    if (day, weekday) == ("L", "*"):
+    return ""
+
+
+def _by_date(say: Say, day: str, month: str, time: str) -> str:
+    if day.isdigit() and month.isdigit():
+        return say("every year on {day} {month} at {time}", day=day, month=say(MONTHS[int(month) - 1]), time=time)
+    if (day, month) == ("L", "2"):
+        return say("every year on the last day of February at {time}", time=time)
+    if month != "*":
+        return ""
+    if day == "L":
         return say("every month on the last day at {time}", time=time)
-    return f"cron `{rule}`"
+    if day.isdigit():
+        return say("every month on day {day} at {time}", day=day, time=time)
+    if day.replace(",", "").isdigit():
+        return say("every month on days {days} at {time}", days=day.replace(",", ", "), time=time)
+    return ""
 
 
 def described(say: Say, schedule: Schedule, zone: ZoneInfo, now: float) -> str:

@@ -193,6 +193,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "WEEKDAYS[there.weekday()]": views.WEEKDAYS,
     "MONTHS[there.month - 1]": views.MONTHS,
+    "MONTHS[int(month) - 1]": views.MONTHS,
     "LONG_DAYS[int(each)]": views.LONG_DAYS,
     "each": tuple(EVIDENCE.values()),  # the reasons of /tier auto
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),

@@ -50,10 +50,13 @@ def test_each_time_once(rule: str, start: str, zone: str, wanted: list[str]) -> 
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("@month 30 08:00", "every month on day 30 or the last day at 08:00"),
+        ("@month 30 08:00", "every month on day 30 at 08:00, in shorter months on the last day"),
         ("@month 31 08:00", "every month on the last day at 08:00"),
         ("0 8 L * *", "every month on the last day at 08:00"),
         ("0 8 30 * *", "every month on day 30 at 08:00"),
+        ("0 9 24 12 *", "every year on 24 Dec at 09:00"),
+        ("0 9 L 2 *", "every year on the last day of February at 09:00"),
+        ("0 9 24 12 1", "cron `0 9 24 12 1`"),
         ("0 8 1,15 * *", "every month on days 1, 15 at 08:00"),
     ],
 )
