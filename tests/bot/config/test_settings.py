@@ -223,7 +223,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_the_example_file_lists_every_setting_commented_out(tmp_path: Path) -> None:
-    example = Path(__file__).resolve().parents[2] / ".env.example"
+    example = Path(__file__).resolve().parents[3] / ".env.example"
     text = example.read_text(encoding="utf-8")
     documented = {line.lstrip("# ").partition("=")[0] for line in text.splitlines() if "=" in line}
     missing = {name.upper() for name in Settings.model_fields} - {"WORKSPACE"} - documented
