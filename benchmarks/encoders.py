@@ -1,4 +1,4 @@
-"""Compares the settings of EMBEDDINGS: `python -m benchmarks.encoders [--encoders off static e5] [--fresh] [--common]`.
+"""Compares the settings of EMBEDDINGS: `python -m benchmarks.encoders [--encoders off static e5] [--fresh] [--mean]`.
 
 For each: seconds to load, milliseconds for a short text, one after the other (p50, p95), resident memory of its own
 process, and how well the built-in toolkits are chosen with it, as in `benchmarks.toolkits`: for the development queries
@@ -23,7 +23,7 @@ from benchmarks.reporting.section import Section, answered, load, parser, percen
 from benchmarks.toolkits import DEVELOPMENT, QUERIES, Query, queries
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit
 from routing.ports import Embedder
-from routing.tools.embedding.backend import E5_COMMON, read_backend
+from routing.tools.embedding.backend import E5_MEAN, read_backend
 from routing.tools.embedding.builder import build_embedder
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.tools.embedding.worker import WorkerEmbedder
@@ -40,7 +40,7 @@ from routing.types.vectors import Vectors as Received
 OTHER_LANGUAGES = QUERIES.with_name("tool_queries_other_languages.tsv")
 FRESH = QUERIES.with_name("tool_queries_further_languages.tsv")
 ENCODERS = ("off", "static", "e5")
-SHARE = 0.78
+MEAN_SHARE = 0.78
 """How much of the mean is subtracted from the vectors of e5: with that, as many tools are found for the development
 queries as with the shipped encoder, and about as many shown without need."""
 SPEED = 300
@@ -168,14 +168,14 @@ def _memory(embedder: Embedder) -> str:
     return f"{int(kilobytes[1]) / 1024:.0f}" if kilobytes else ""
 
 
-def _common() -> list[float]:
+def _mean() -> list[float]:
     """What is subtracted from the vectors of e5: a share of the mean vector of all texts of the built-in toolkits."""
     from routing.tools.embedding.e5 import E5
     from routing.tools.embedding.e5_weights import weights_file
 
     model, passages = E5.load(weights_file()), _Toolkits().ranker.passages
     texts = [text for each in fields(Vectors) for text in getattr(passages, each.name)]
-    return [round(SHARE * value, 5) for value in model.vectors(texts).mean(0).tolist()]
+    return [round(MEAN_SHARE * value, 5) for value in model.vectors(texts).mean(0).tolist()]
 
 
 def run(encoders: Sequence[str], quick: bool) -> Section:
@@ -202,10 +202,10 @@ def run_fresh(encoders: Sequence[str], quick: bool) -> Section:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("benchmarks.encoders", __doc__)
     options.add_argument("--encoders", nargs="+", default=ENCODERS, help="settings of EMBEDDINGS (%(default)s)")
-    options.add_argument("--common", action="store_true", help=f"write {E5_COMMON.name} again instead, a minute")
+    options.add_argument("--mean", action="store_true", help=f"write {E5_MEAN.name} again instead, a minute")
     options.add_argument("--fresh", action="store_true", help="the queries in further languages, by language")
-    if options.parse_args(arguments).common:
-        E5_COMMON.write_text(json.dumps(_common()) + "\n", encoding="ascii")
+    if options.parse_args(arguments).mean:
+        E5_MEAN.write_text(json.dumps(_mean()) + "\n", encoding="ascii")
         return 0
     return answered(options, arguments, lambda given: (run_fresh if given.fresh else run)(given.encoders, given.quick))
 

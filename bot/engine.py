@@ -67,19 +67,19 @@ class Engine:
     accounts: AccountServices
     schedules: Schedules
     learning: Learning
-    shipped: StaticEmbedder | None
+    shipped_embedder: StaticEmbedder | None
 
     async def start(self) -> None:
         """Connect to MCP servers, and build what messages are compared with, in the background."""
         await self.tooling.start()
-        if self.shipped is not None and self.shipped is not self.tooling.embedder:
-            self.shipped.begin()
+        if self.shipped_embedder is not None and self.shipped_embedder is not self.tooling.embedder:
+            self.shipped_embedder.preload()
 
     async def close(self) -> None:
         """End all child processes and save the health of the models."""
         await self.tooling.close()
-        if self.shipped is not None:
-            await self.shipped.close()
+        if self.shipped_embedder is not None:
+            await self.shipped_embedder.close()
         await self.llm.close()
         await self.local.close()
         await self.health_persistence.close()

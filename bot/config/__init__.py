@@ -1,1 +1,1 @@
-"""The settings, the configuration and the workspace."""
+"""Settings, environment variables and the workspace."""

@@ -84,7 +84,7 @@ class EnvironmentFault(ConfigError):
 
 
 IS_CHECKOUT = (Path(__file__).resolve().parents[2] / "pyproject.toml").is_file()
-"""Whether this is no installed package."""
+"""Whether the program runs from a checkout instead of an installed package."""
 UNREADABLE_CREDENTIAL = "The credential {name} can't be read: {reason}."
 UNREADABLE_SECRET = "{name} names a file that can't be read: {reason}."
 

@@ -1,1 +1,1 @@
-"""Logs, traces and the facts about the process."""
+"""Logs, traces and the health of the process."""

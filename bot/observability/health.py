@@ -37,7 +37,7 @@ class ProcessHealth:
         self._clock = clock
         self._started_at = clock()
         self.config_fault: Reason | None = None
-        """The error in an edited file, while the last valid configuration stays in use. Set by `live_config`."""
+        """The error in an edited file, while the last valid configuration stays in use. Set by `bot/live_config.py`."""
 
     async def facts(self) -> Facts:
         """Collect all facts."""

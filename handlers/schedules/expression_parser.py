@@ -20,8 +20,8 @@ _PERIODS = {"daily": "day", "hourly": "hour", "weekly": "week", "monthly": "mont
 REPEATING = ("every", "repeated", "workdays", *_PERIODS)
 _CALENDAR = ("weekdays", "weekend", "months", "next", "next_week", "to", "at_or_to")
 DAYS = ("weekdays", "repeated", "workdays", "weekend")
-_LENGTHS = {"day": 86_400, **SECONDS}
-_OF_LENGTHS = {"and", "number", "decimal", "clock", "span", *UNITS}
+_DURATIONS = {"day": 86_400, **SECONDS}
+_OF_DURATIONS = {"and", "number", "decimal", "clock", "span", *UNITS}
 _ALSO_MORNING = ("morgen", "mañana")
 """Words for tomorrow that also mean the morning."""
 _CLOCK_WORDS = ("at", "before_hour", "past_hour", "part", "am", "pm")
@@ -39,9 +39,9 @@ class ExpressionParser:
         self._parsed = ParsedExpression(datetime.fromtimestamp(now, zone), whole)
         self._whole = whole
         self._at = 0
-        self._day_end = self._length_end = -1
-        """Where the last day of a month and the last part of a length ended."""
-        self._last_length = ""
+        self._day_end = self._duration_end = -1
+        """Index after the most recent day of a month, and after the most recent part of a duration; -1: none."""
+        self._last_duration = ""
 
     def when(self) -> When:
         while self._at < len(self._words):
@@ -74,7 +74,7 @@ class ExpressionParser:
             raise NotATimeError
 
     def _take_and(self) -> None:
-        """It joins days, days of a month and the parts of a length. Of two other times, one would be lost."""
+        """It joins days, days of a month and the parts of a duration. Of two other times, one would be lost."""
         before, following = self._kind(-2), self._kind(1 if self._kind() == "every" else 0)
         if self._parsed.days and before in (*DAYS, "part") and following in DAYS:
             return
@@ -151,11 +151,11 @@ class ExpressionParser:
         elif word.kind in ("dotted", "slashed"):
             self._take_date(word.value)
         elif word.kind == "decimal":
-            self._take_length(word.value)
+            self._take_duration(word.value)
         elif self._kind() == "hour" and (self._kind(-2) in ("in", "every") or self._kind(1) == "after"):
             if word.kind == "point":  # "in 1.30 hours" may mean 78 or 90 minutes
                 raise NotATimeError
-            self._take_length(word.value.hour + word.value.minute / 60)
+            self._take_duration(word.value.hour + word.value.minute / 60)
         else:
             self._set_clock(24 if word.text.startswith("24") else word.value.hour, word.value.minute)
             if self._kind() in ("oclock", "hour"):
@@ -197,7 +197,7 @@ class ExpressionParser:
         if self._parsed.every:
             self._parsed.put("interval", (number, unit))
             return
-        self._add_length(unit)
+        self._add_duration(unit)
         if unit in SECONDS:
             self._parsed.seconds += number * SECONDS[unit]
         elif unit in ("day", "week"):
@@ -206,26 +206,26 @@ class ExpressionParser:
         else:
             self._parsed.months += number * (12 if unit == "year" else 1)
 
-    def _add_length(self, unit: str) -> None:
+    def _add_duration(self, unit: str) -> None:
         """Lengths are added up only from the larger unit to the smaller one, with nothing in between."""
-        if self._last_length:
-            between = {word.kind for word in self._words[self._length_end : self._at]}
-            smaller = UNITS.index(unit) < UNITS.index(self._last_length)
-            if not smaller or self._parsed.is_next or not between <= _OF_LENGTHS:
+        if self._last_duration:
+            between = {word.kind for word in self._words[self._duration_end : self._at]}
+            smaller = UNITS.index(unit) < UNITS.index(self._last_duration)
+            if not smaller or self._parsed.is_next or not between <= _OF_DURATIONS:
                 raise NotATimeError
-        self._last_length, self._length_end = unit, self._at
+        self._last_duration, self._duration_end = unit, self._at
 
-    def _take_length(self, number: float) -> None:
+    def _take_duration(self, number: float) -> None:
         """A number that need not be whole, and its unit: `1.5 hours`, `1:30 h`."""
         unit = self._kind()
-        if unit not in _LENGTHS:
+        if unit not in _DURATIONS:
             raise NotATimeError
         self._at += 1
-        seconds = round(number * _LENGTHS[unit])
+        seconds = round(number * _DURATIONS[unit])
         if self._parsed.every:
             self._parsed.put("interval", (seconds, "second"))
         else:
-            self._add_length(unit)
+            self._add_duration(unit)
             self._parsed.seconds += seconds
 
     def _take_date_part(self, value: int, following: str) -> bool:
@@ -267,10 +267,10 @@ class ExpressionParser:
             return True
         return self._parsed.interval == (1, "month") and following not in (*UNITS, *_AFTER_HOUR)
 
-    def _continues_length(self) -> bool:
-        """Whether the number belongs to a length before it: `2 days and 3 hours`."""
+    def _continues_duration(self) -> bool:
+        """Whether the number belongs to a duration before it: `2 days and 3 hours`."""
         length_end = self._at - 1 if self._kind(-1) == "and" else self._at
-        return self._length_end == length_end and not self._parsed.next_week
+        return self._duration_end == length_end and not self._parsed.next_week
 
     def _is_date_sign(self) -> bool:
         """Whether the word behind the number means the day of the month: `3日`, but not `3日後` or `3日2時間後`."""
@@ -290,7 +290,7 @@ class ExpressionParser:
         if following in UNITS and self._words[self._at + 1] in self._behind_fill:  # "el 3 del mes"
             raise NotATimeError
         if following in UNITS and not (
-            following == "hour" and not self._continues_length() and (dated or self._parsed.interval)
+            following == "hour" and not self._continues_duration() and (dated or self._parsed.interval)
         ):
             self._at += 2
             self._take_unit(value, following)

@@ -31,8 +31,8 @@ OTHERS = ("uk", "cs", "sv", "da", "nb", "fi", "hu", "ro", "el", "he", "hi", "id"
 """Languages left to dateparser; each takes it some milliseconds."""
 THEN = ", then "
 """Between a first time and its rule."""
-_LENGTH = {"number", "decimal", "span", "and", "fill", *UNITS}
-"""The kinds of words of a length, such as `20 minutes`."""
+_DURATION = {"number", "decimal", "span", "and", "fill", *UNITS}
+"""The kinds of words of a duration, such as `20 minutes`."""
 _TAGS: Mapping[str, str] = {
     **dict.fromkeys((*DAYS, *DAYS_AHEAD, "part"), "on"),
     **dict.fromkeys(("iso", "dotted", "slashed"), "on"),
@@ -45,12 +45,12 @@ _ANOTHER = re.compile(
     r"(?:(?:digits|clock) )*(?:and|or) (?:(?:at|in|every) )?(?:digits|clock|on|months digits)"
     r"|(?:(?:digits|clock) )*(?:and|or) (?:at|in|every) (?:number|span|unit|days)"
 )
-"""Behind a time: one more."""
+"""Matches words behind a time that name another time."""
 _LIMIT = re.compile(
     r"at digits|to (?:at )?(?:clock|on|months)"
     r"|(?=.*\bfor\b).*\bdays\b|.*\b(?:unsupported|past (?:unit|on|days))\b"
 )
-"""Behind what repeats: another time, an end or an exception."""
+"""Matches words behind a repeated time that name another time, an end or an exception."""
 _CONNECTING = ("fill", "and", "at", "in", "every", "next", "to", "at_or_to")
 _EXACT = ("number", "clock", "point", "part")
 _WORD_CHARACTERS = 4
@@ -205,9 +205,9 @@ def _suffix(
 
 
 def _has_time(folded: str, now: float, zone: ZoneInfo, language: str) -> bool:
-    """Whether a time is at the beginning, not only a length: `every day at 8 until Friday`."""
+    """Whether a time is at the beginning, not only a duration: `every day at 8 until Friday`."""
     end, _ = _prefix(folded, now, zone, language)
-    return any(word.kind not in _LENGTH for word in scan(folded[:end], language))
+    return any(word.kind not in _DURATION for word in scan(folded[:end], language))
 
 
 def _ordered(language: str) -> Iterable[str]:

@@ -69,7 +69,7 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
 
 
 def phrases(language: str) -> Sequence[str]:
-    """All that mean something in the time expressions of a language."""
+    """All phrases that the parser knows in a language."""
     return tuple(_phrases(language)[1])
 
 

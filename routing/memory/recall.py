@@ -1,4 +1,4 @@
-"""Finds the facts about a person that a message is about, by words and by the encoder of the tool selection."""
+"""Finds the facts about a person that a message is about, by words and by the shipped encoder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_QUERY_CHARACTERS = 1_000
 
 
 class Memory:
-    """Searches in a person's facts. Uses words alone while the encoder is off, not ready, or in another process."""
+    """Searches in a person's facts. Uses words alone without an encoder, or while it is loading."""
 
     def __init__(self, facts: FactStore, embedder: Embedder | None) -> None:
         self.facts = facts

@@ -142,7 +142,7 @@ CASES: tuple[Case[Home], ...] = (
     Case(
         "create_event",
         {"title": "Secrets", "start": "tomorrow", "attendees": [EVE]},
-        f"and invites {EVE}; your server may send them a mail",
+        f"and invites {EVE}; your server may send them an email",
         lambda it: it.events("SUMMARY:Secrets"),
         "if it invites somebody",
     ),

@@ -88,7 +88,7 @@ async def test_inviting_waits_for_the_button_and_sends_the_invitation(on: BotHar
             await connect(on, server)
             on.ms.call_tools([("create_event", lunch)])
             asked = await card(on, "Invite bob@example.com to lunch in my calendar tomorrow")
-            assert "invites bob@example.com; your server may send them a mail" in asked.text
+            assert "invites bob@example.com; your server may send them an email" in asked.text
             assert server.stored("/ann/home/").count("Lunch") == 0
             on.ms.reply("Bob is invited.")
             answer = await pressed(on, ONCE, asked)

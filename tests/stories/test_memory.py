@@ -297,7 +297,7 @@ async def test_facts_are_also_found_by_meaning(on: BotHarness, encoder: str) -> 
     async with ready(on) if encoder == "static" else running(on) as app:
         await ask(on, "/memory add Spielt Klavier")
         await ask(on, "/memory add Favourite colour is green")
-        shipped = app.engine.shipped
+        shipped = app.engine.shipped_embedder
         assert shipped is not None
         await until(lambda: shipped.at_once(["ready"]) is not None)
         await ask(on, "What instrument do I play?")

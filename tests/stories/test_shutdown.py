@@ -125,8 +125,8 @@ async def test_a_start_that_waits_for_ollama_is_stopped(on: BotHarness) -> None:
 
 
 def migrate_forever(_url: str, backups: Path) -> None:
-    """A migration that never ends by itself. Runs in the bot's process. It looks again and again, because a signal that
-    arrives just before `signal.pause` would not end that."""
+    """A migration that never ends by itself. Runs in the bot's process. It polls, because `signal.pause` would miss a
+    signal that arrives just before it."""
     (backups / "reached").touch()
     while True:
         time.sleep(0.01)

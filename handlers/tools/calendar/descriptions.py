@@ -85,7 +85,7 @@ def deleting(say: Say, found: Occurrence, zone: ZoneInfo) -> str:
 def _invited(say: Say, addresses: Sequence[str]) -> str:
     if not addresses:
         return ""
-    return " " + say("{people} are invited; your server may send them a mail.", people=people(addresses))
+    return " " + say("{people} are invited; your server may send them an email.", people=people(addresses))
 
 
 def check_confirmed(scope: ToolScope, question: Callable[[Say], str]) -> None:

@@ -76,7 +76,7 @@ def new(changes: Changes, repeat: str, remind_minutes: int, organizer: str, url:
 
 
 def with_next_uid(calendar: Calendar) -> str:
-    """Give an entry another unique id, which is returned: always the same one after the same id."""
+    """Replace the entry's unique id with the next one, which is derived from it, and return it."""
     event = master(calendar)
     uid = str(uuid5(NAMESPACE_URL, str(event.pop("UID"))))
     event.add("UID", uid)

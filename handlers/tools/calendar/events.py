@@ -26,7 +26,7 @@ MAX_OCCURRENCES = 2_000
 MAX_TEXT = 2_000
 """Characters of a title, a place or notes that a model sees."""
 MAX_ATTENDEES = 100
-"""Of one event that a model sees."""
+"""Maximum number of attendees read from one event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _Parser(CalendarIcalParser):
 
     def handle_end_component(self, vals: str) -> None:
         ended = self.component
-        super().handle_end_component("")  # by this name it would know the zone
+        super().handle_end_component("")  # with the real name, the library would keep the zone for all entries
         if isinstance(ended, Timezone) and "TZID" in ended:
             self._defined.setdefault(ended.tz_name.strip("/"), TZP()).cache_timezone_component(ended)
 

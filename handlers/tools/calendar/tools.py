@@ -44,7 +44,7 @@ MAX_LISTED = 100
 MAX_WRITTEN = 2_000
 """Characters of a title, a place or notes that a model writes."""
 MAX_IDS = 10
-"""Unique ids that are tried for a new event: those of equal ones that were moved or deleted are in use."""
+"""Maximum number of unique ids tried for a new event. Equal events that were moved or deleted keep theirs."""
 MAX_DAYS = 400
 MAX_GAPS = 40
 LISTING_SECONDS = 45.0
@@ -124,7 +124,7 @@ class CalendarTools:
             return None
         fixed = self._fixed(await time_zone(scope.time_zone), start=start, end=end)
         say, people = Say(scope.language), descriptions.people(attendees)
-        words = "This puts “{title}” into your calendar and invites {people}; your server may send them a mail."
+        words = "This puts “{title}” into your calendar and invites {people}; your server may send them an email."
         whole = ", ".join(f"`{each}`" for each in attendees)
         shows = {
             name for name, same in (("title", quoted(title) == f"`{title}`"), ("attendees", people == whole)) if same
@@ -323,8 +323,8 @@ class CalendarTools:
 
 
 def _stored(server: CalendarServer, url: str, uid: str, made: Any, zone: ZoneInfo) -> Item:
-    """The new event, or the same one that is there already. It gets the first of its unique ids that no other has or
-    had. Raises ToolFailed."""
+    """Stores the new event under the first unused unique id, or returns the equal event that is already there. Raises
+    ToolFailed."""
     from handlers.tools.calendar import editing, events
 
     for _ in range(MAX_IDS - 1):

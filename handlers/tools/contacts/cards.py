@@ -136,7 +136,9 @@ def _set_each(card: Any, field: str, values: Sequence[str] | None) -> None:
     if values is None:
         return
     if len(values) > MAX_VALUES:
-        raise ToolFailed(f"These are {len(values)} values for one field; it takes up to {MAX_VALUES}.")
+        raise ToolFailed(
+            f"A contact takes up to {MAX_VALUES} values per field, and {len(values)} were given: leave some out."
+        )
     there = card.contents.pop(field, [])
     for line in filter(None, map(_line, values)):
         same = next((each for each in there if _plain(_value(each)) == line), None)
@@ -178,7 +180,7 @@ def _plain(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """The same. Raises ToolFailed if it is too long."""
+    """On one line, without invisible characters. Raises ToolFailed if it is longer than MAX_LINE."""
     line = _plain(text)
     if len(line) > MAX_LINE:
         raise ToolFailed(f"“{line[:30]}…” is longer than {MAX_LINE} characters: shorten it, or put it into the notes.")

@@ -51,7 +51,7 @@ class Listed:
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A mail with its text and its attachments. `is_cut`: the text is longer. Attachments are also texts of which
-    nothing is in `text`, unless they are alternatives to it. `left_out`: how many parts are missing here."""
+    nothing is in `text`, unless they are alternatives to it. `left_out`: number of parts beyond MAX_PARTS."""
 
     id: str
     header: Header

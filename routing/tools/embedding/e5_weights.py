@@ -41,7 +41,8 @@ def weights_file() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """`tokens` is the maximum of a text, `epsilon` that of the layer norms."""
+    """`tokens` is the maximum number per text, `inner` the width of the feed-forward layer, `words` the size of the
+    vocabulary; the layer norms add `epsilon` to the variance."""
 
     width: int
     layers: int
@@ -71,11 +72,11 @@ class Weights:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         reader = _Reader(mapped)
         if reader.bytes(len(MAGIC)) != MAGIC:
-            raise ValueError("it starts differently")
+            raise ValueError("it has another file signature")
         dimensions = Dimensions(*reader.numbers("7if"))
         block, count = reader.numbers("ii")
         if block != BLOCK:
-            raise ValueError(f"its blocks have {block} weights")
+            raise ValueError(f"its blocks have {block} weights instead of {BLOCK}")
         reader.numbers("4i")  # the ids of special tokens, which are those of every XLM-R
         (size,) = reader.numbers("Q")
         ends = reader.numbers(f"{count + 1}I")
@@ -107,7 +108,7 @@ class Weights:
 
 
 def decoded(blocks: NDArray[Any]) -> Floats:
-    """The weights of blocks; their last axis is as many times longer as a block is."""
+    """The float32 weights of quantised blocks; the last axis becomes BLOCK times longer."""
     packed = blocks["weights"]
     whole = np.concatenate((packed & 15, packed >> 4), -1).astype(np.float32) - 8
     whole *= blocks["scale"].astype(np.float32)[..., None]
@@ -115,7 +116,7 @@ def decoded(blocks: NDArray[Any]) -> Floats:
 
 
 class _Reader:
-    """Reads one thing after the other."""
+    """Reads little-endian values in order."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data

@@ -64,12 +64,12 @@ class StaticEmbedder:
         """Concurrent callers share one load, which continues when a caller is cancelled."""
         if self._closed:
             raise EmbedderFailed(PROGRAM_ENDING)
-        loading = self.begin()
+        loading = self.preload()
         if not loading.done():
             await asyncio.wait([loading])
         return loading.result()
 
-    def begin(self) -> asyncio.Task[StaticEncoder]:
+    def preload(self) -> asyncio.Task[StaticEncoder]:
         """Read the weights in the background, for `at_once`."""
         loading = self._loading
         if loading is None or (loading.done() and loading.exception()):

@@ -231,7 +231,7 @@ async def test_inviting_asks_and_attaches_the_invitation(on: Office) -> None:
     assert await on.asks("create_event", title="Plain", start="tomorrow") is None
     asked = await on.asks("create_event", title="Lunch", start="tomorrow", **people)
     assert asked == (
-        "This puts “`Lunch`” into your calendar and invites `bob@example.com`; your server may send them a mail."
+        "This puts “`Lunch`” into your calendar and invites `bob@example.com`; your server may send them an email."
     )
     assert isinstance(asked, Preview)
     assert asked.fixed == {"start": "2026-11-24"}, "also if the button is pressed after midnight"
