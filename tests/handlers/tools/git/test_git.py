@@ -243,6 +243,21 @@ async def test_only_the_given_files_are_committed(tmp_path: Path, tools: GitTool
         await tools.git_commit(ADA, "Again", files=["plan.md"])
 
 
+async def test_a_resolved_merge_is_committed_as_a_whole(tmp_path: Path, tools: GitTools, server: GitServer) -> None:
+    await tools.git_clone(ADA, f"{server.root}/notes.git")
+    repository = home(tmp_path) / "notes"
+    git(repository, "switch", "-q", "-c", "aside")
+    for branch, text in (("aside", "tea"), ("main", "ale")):
+        git(repository, "switch", "-q", branch)
+        (repository / "README.md").write_text(f"{text}\n")
+        await tools.git_commit(ADA, f"Prefer {text}")
+    with pytest.raises(AssertionError):
+        git(repository, "merge", "-q", "aside")
+    (repository / "README.md").write_text("tea and ale\n")
+    assert "Committed" in await tools.git_commit(ADA, "Prefer both", files=["README.md"])
+    assert len(git(repository, "log", "-1", "--format=%P").split()) == 2
+
+
 async def test_a_clone_that_is_stopped_deletes_nothing_that_was_there(
     tmp_path: Path, tools: GitTools, server: GitServer
 ) -> None:
