@@ -123,16 +123,15 @@ class Part:
         return self.kind == "text" and self.subtype in ("plain", "html")
 
     def decoded(self, data: bytes) -> bytes:
-        """The content without its transfer encoding. Ignores characters that are not base64. A text ends at
-        the first line of several words, such as a footer that a mailing list appends."""
+        """The content without its transfer encoding. Ignores characters that are not base64, and ends before a line
+        of words, such as a footer that a mailing list appends."""
         if self.encoding == "quoted-printable":
             return quopri.decodestring(data)
         if self.encoding != "base64":
             return data
-        if self.is_text:
-            lines = itertools.takewhile(_is_one_word, data.splitlines())
-            data = b"".join(lines)
-        plain = data.translate(None, _NOT_BASE64).partition(b"=")[0]
+        first, *more = data.splitlines() or [b""]
+        encoded = (first, *itertools.takewhile(_is_base64, more))
+        plain = b"".join(encoded).translate(None, _NOT_BASE64).partition(b"=")[0]
         if len(plain) % 4 == 1:  # six bits are no byte
             plain = plain[:-1]
         return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4))
@@ -151,8 +150,12 @@ def parts_of_message(structure: Any) -> tuple[list[Part], int]:
     return parts, len(leaves) - len(parts)
 
 
-def _is_one_word(line: bytes) -> bool:
-    return len(line.split()) < 2
+def _is_base64(line: bytes) -> bool:
+    """Whether a line continues base64: it may be quoted or broken by spaces, but it is no separator and no words, which
+    rarely have as many letters as whole groups of four."""
+    text = line.strip(b"> \t")
+    whole = len(text.split()) < 2 or len(text.translate(None, b" \t")) % 4 == 0
+    return whole and (not text or text.strip(b"_-*~#") != b"")
 
 
 def _leaves(body: Any, number: str, choice: str, depth: int) -> Iterator[tuple[str, str, Any]]:

@@ -235,7 +235,13 @@ def test_structures_that_make_no_sense() -> None:
         ("image", b"aGVsbG8", b"hello"),
         ("image", b"aGVsb", b"hel"),
         ("image", b"aGVs bG8=", b"hello"),
+        ("text", b"SGVsbG8g V29ybGQ=", b"Hello World"),
+        ("text", b"SGVsbG8g V29y\r\nbGQgYWdhaW4=\r\n", b"Hello World again"),
+        ("text", b"> SGVsbG8g\r\n> V29ybGQ=", b"Hello World"),
         ("text", b"aGVsbG8h\n_______________\nOur mailing list\nhttps://list.example\n", b"hello!"),
+        ("image", b"aGVsbG8h\n_______________\nOur mailing list\n", b"hello!"),
+        ("text", b"aGVsbG8h\nlist mailing list\n", b"hello!"),
+        ("text", b"", b""),
     ],
 )
 def test_base64_is_decoded_as_far_as_it_can_be(kind: str, raw: bytes, content: bytes) -> None:
