@@ -7,7 +7,7 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -18,7 +18,7 @@ from icalendar.parser.ical.calendar import CalendarIcalParser
 from icalendar.timezone import TZP
 
 from handlers.tools.calendar.event_times import UNCHANGEABLE, end_of, recurrence_id_of, shifted, start_of, time_of
-from handlers.tools.calendar.limits import BROKEN, bound, read_lines
+from handlers.tools.calendar.limits import BROKEN, bound, read_lines, rules_of
 from handlers.tools.calendar.times import Span, When, moment
 from routing.errors import ToolFailed
 
@@ -47,10 +47,6 @@ class Occurrence:
 
     def span(self, zone: ZoneInfo) -> Span:
         return moment(self.start, zone), moment(self.end, zone)
-
-    def is_same(self, other: Occurrence) -> bool:
-        """Whether title and times are the same. Servers may change the rest."""
-        return (self.title, self.start, self.end) == (other.title, other.start, other.end)
 
 
 class _Parser(CalendarIcalParser):
@@ -98,7 +94,7 @@ def occurrences(calendar: Calendar, first: datetime, last: datetime, zone: ZoneI
 
 def _listed(found: Sequence[Component], repeats: bool) -> Iterator[Occurrence]:
     for event in found:
-        if (start := time_of(event, "DTSTART")) is None or str(event.get("STATUS", "")).upper() == "CANCELLED":
+        if (start := time_of(event, "DTSTART")) is None or _is_cancelled(event):
             continue
         original = time_of(event, "RECURRENCE-ID") or start
         yield Occurrence(
@@ -145,14 +141,36 @@ def find(calendar: Calendar, recurrence_id: str, zone: ZoneInfo) -> Occurrence:
     )
 
 
+def is_unchanged(there: Calendar, made: Calendar, zone: ZoneInfo) -> bool:
+    """Whether the entry on the server is the new one `made`, and nobody cancelled or changed the event or a repetition
+    of it. Servers may add other properties, and the organizer as an attendee. Raises ToolFailed."""
+    main = master(there)
+    if len(there.walk("VEVENT")) > 1 or "EXDATE" in main or "RDATE" in main or _is_cancelled(main):
+        return False
+    host = _address(main.get("ORGANIZER", "")).casefold()
+    now, before = (
+        replace(found, attendees=tuple(sorted({each.casefold() for each in found.attendees} - {host})))
+        for found in (find(there, "", zone), find(made, "", zone))
+    )
+    return now == before and rules_of(main) == rules_of(master(made))
+
+
+def _is_cancelled(event: Component) -> bool:
+    return str(event.get("STATUS", "")).upper() == "CANCELLED"
+
+
 def attendees(*given: Component) -> tuple[str, ...]:
     """The addresses of the people who are invited to any of these events."""
     found: dict[str, None] = {}
     for event in given:
         people = event.get("ATTENDEE", [])
         for one in (people if isinstance(people, list) else [people])[:MAX_ATTENDEES]:
-            found[_line(str(one).removeprefix("mailto:").removeprefix("MAILTO:"), 254)] = None
+            found[_address(one)] = None
     return tuple(found)
+
+
+def _address(person: object) -> str:
+    return _line(str(person).removeprefix("mailto:").removeprefix("MAILTO:"), 254)
 
 
 def original_start(main: Component, recurrence_id: str) -> When:

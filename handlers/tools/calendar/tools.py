@@ -334,7 +334,7 @@ def _stored(server: CalendarServer, url: str, uid: str, made: Any, zone: ZoneInf
             with suppress(ToolFailed):  # it was deleted
                 there = server.read(server.place(url, uid))
                 parsed = events.parse(there.text)
-                if parsed is not None and events.find(made, "", zone).is_same(events.find(parsed, "", zone)):
+                if parsed is not None and events.is_unchanged(parsed, made, zone):
                     return there
         uid = editing.with_next_uid(made)
     return server.create(url, uid, editing.written(made))

@@ -111,6 +111,52 @@ async def test_an_event_is_made_once_more_beside_each_that_moved_or_was_deleted(
         assert await listed(on, "tomorrow") == []
 
 
+LATE = (
+    "END:VEVENT\r\nBEGIN:VEVENT\r\nUID:{uid}\r\nDTSTAMP:20261101T000000Z\r\nRECURRENCE-ID:20261125T080000Z\r\n"
+    "DTSTART:20261125T100000Z\r\nEND:VEVENT"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again"),
+    [
+        ("END:VEVENT", "STATUS:CANCELLED\r\nEND:VEVENT", True),
+        ("DESCRIPTION:Bring tea", "DESCRIPTION:Bring cake", True),
+        ("LOCATION:Room 5", "LOCATION:Room 6", True),
+        ("ATTENDEE;RSVP=TRUE:mailto:bob@example.org", "ATTENDEE:mailto:eve@example.org", True),
+        ("END:VEVENT", "ATTENDEE:mailto:eve@example.org\r\nEND:VEVENT", True),
+        ("FREQ=DAILY", "FREQ=WEEKLY", True),
+        ("RRULE:FREQ=DAILY", "RDATE:20261126T080000Z", True),
+        ("END:VEVENT", "RDATE:20261126T100000Z\r\nEND:VEVENT", True),
+        ("END:VEVENT", "EXDATE:20261125T080000Z\r\nEND:VEVENT", True),
+        ("END:VEVENT", LATE, True),
+        ("END:VEVENT", "STATUS:CONFIRMED\r\nTRANSP:OPAQUE\r\nX-ODD:1\r\nEND:VEVENT", False),
+        ("SEQUENCE:1", "SEQUENCE:7", False),
+        (
+            "ATTENDEE;RSVP=TRUE:mailto:bob@example.org",
+            "ORGANIZER:mailto:ann@example.org\r\nATTENDEE;PARTSTAT=ACCEPTED:mailto:Ann@example.org\r\n"
+            "ATTENDEE;PARTSTAT=ACCEPTED:MAILTO:Bob@example.org",
+            False,
+        ),
+    ],
+)
+async def test_an_event_that_was_changed_elsewhere_is_not_taken_for_the_new_one(
+    on: Office, old: str, new: str, again: bool
+) -> None:
+    given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00", "notes": "Bring tea", "place": "Room 5"}
+    given |= {"repeat": "daily", "attendees": ["bob@example.org"]}
+    first = json.loads(await on.call("create_event", **given))["created"]
+    path = f"/ann/{first['id']}"
+    stored = on.server.send("GET", path, "")
+    before, found, after = stored.rpartition(old)
+    uid = first["id"].rpartition("/")[2].removesuffix(".ics")
+    assert found
+    on.server.put(path, before + new.format(uid=uid) + after)
+    made = json.loads(await on.call("create_event", **given))["created"]
+    assert (made["id"] != first["id"]) == again
+    assert json.loads(await on.call("create_event", **given))["created"] == made
+
+
 async def test_an_event_that_the_server_never_stores_is_given_up(on: Office) -> None:
     given: dict[str, Any] = {"title": "Team", "start": "tomorrow 09:00"}
     on.server.keeps_deleted = True
