@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 from zoneinfo import ZoneInfo
 
-from icalendar import Alarm, Calendar, Component, Event, vCalAddress, vRecur, vText
+from icalendar import Alarm, Calendar, Component, Event, Timezone, vCalAddress, vRecur, vText
 
 from handlers.tools.calendar.event_times import UNCHANGEABLE, end_of, shifted, start_of, time_of
 from handlers.tools.calendar.events import (
@@ -154,7 +155,9 @@ def invitation(calendar: Calendar) -> bytes:
 
 def written(calendar: Calendar) -> bytes:
     """The entry as the server keeps it, with its time zones."""
-    calendar.add_missing_timezones()
+    for name in calendar.get_missing_tzids():
+        with suppress(ValueError, OSError):  # it is unknown
+            calendar.subcomponents.insert(0, Timezone.from_tzid(name))
     data: bytes = calendar.to_ical()
     return data
 

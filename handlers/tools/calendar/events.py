@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import recurring_ical_events
@@ -68,8 +69,15 @@ class _Parser(CalendarIcalParser):
         self, name: str, params: Parameters, val: str, tzid: str | None, line: Contentline
     ) -> None:
         timed = tzid and all("T" in each for each in val.upper().split(","))  # a day is in no zone
-        zone = self._defined.get(tzid.strip("/"), self._known).timezone(tzid) if tzid and timed else None
+        zone = self._zone(tzid) if tzid and timed else None
         super().parse_and_add_property(name, params, val, zone, line)
+
+    def _zone(self, name: str) -> Any:
+        """A time zone; None if it is unknown."""
+        try:
+            return self._defined.get(name.strip("/"), self._known).timezone(name)
+        except OSError:  # the name of a folder of zones, or longer than a file name
+            return None
 
 
 def parse(text: str) -> Calendar | None:
@@ -84,6 +92,7 @@ def parse(text: str) -> Calendar | None:
 def occurrences(calendar: Calendar, first: datetime, last: datetime, zone: ZoneInfo) -> list[Occurrence]:
     """The repetitions between two moments. Entries that repeat too often count once; broken ones are left out."""
     try:
+        calendar.pop("X-WR-TIMEZONE", None)  # the library would move times in UTC to it, also if it is unknown
         bound(calendar, last)
         repeats = any("RRULE" in each or "RDATE" in each for each in calendar.walk("VEVENT"))
         found = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)

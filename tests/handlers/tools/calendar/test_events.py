@@ -117,6 +117,27 @@ def test_an_entry_gets_no_zone_of_another_one() -> None:
     assert b"VTIMEZONE" not in written(parsed)
 
 
+@pytest.mark.parametrize("name", ["America", "Europe", "x" * 300, "Nowhere"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "DTSTART;TZID={zone}:20261124T100000",
+        "DTSTART;TZID={zone};VALUE=DATE:20261124",
+        "DTSTART:20261124T100000\r\nRRULE:FREQ=DAILY\r\nEXDATE;TZID={zone}:20261125T100000",
+        "DTSTART:20261124T100000\r\nCATEGORIES;TZID={zone}:Tea",
+        "DTSTART:20261124T100000Z\r\nEND:VEVENT\r\nX-WR-TIMEZONE:{zone}\r\nBEGIN:VEVENT\r\nUID:other\r\nDTSTART:20261130T100000Z",
+    ],
+)
+def test_an_entry_with_an_unknown_zone_is_listed_and_changed(name: str, lines: str) -> None:
+    first, text = at("11-24", 0), entry(f"{lines.format(zone=name)}\r\nATTENDEE;TZID=Europe/Berlin:mailto:a@b.example")
+    parsed = events.parse(text)
+    assert parsed is not None
+    (found,) = events.occurrences(parsed, first, first + timedelta(days=1), BERLIN)
+    assert f"{found.start:%m-%d}" == "11-24"
+    change(parsed, "", Changes("New"), "")
+    assert b"TZID:Europe/Berlin" in written(parsed), "known zones are still added"
+
+
 def test_rules_of_time_zones_are_found_behind_parameters_and_counted() -> None:
     zone = "BEGIN:VTIMEZONE\r\nBEGIN;X={more}:STANDARD\r\n{rules}END:STANDARD\r\nEND:VTIMEZONE\r\n"
     assert "SECONDLY" not in read_lines(zone.format(more="a" * 60, rules="RRULE:FREQ=SECONDLY\r\n"))
