@@ -127,6 +127,14 @@ def for_series(parsed: Any, recurrence_id: str, changes: Changes, zone: ZoneInfo
     return replace(changes, start=None if changes.start is None else first, end=end)
 
 
+def in_own_time(start: When, changes: Changes, zone: ZoneInfo) -> Changes:
+    """The changes without a time zone, by the person's clock, if the event that starts at `start` has none."""
+    if not isinstance(start, datetime) or start.tzinfo is not None:
+        return changes
+    begins, ends = (_wall(each, zone) if isinstance(each, datetime) else each for each in (changes.start, changes.end))
+    return replace(changes, start=begins, end=ends)
+
+
 def _wall(when: When, zone: tzinfo) -> datetime:
     return moment(when, zone).replace(tzinfo=None)
 

@@ -217,6 +217,7 @@ class CalendarTools:
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             if before.series:
                 changes = editing.for_series(parsed, recurrence_id, changes, zone)
+            changes = editing.in_own_time(before.start, changes, zone)
             editing.change(parsed, one, changes, server.organizer)
             found = events.find(parsed, one, zone)
             invitation = editing.invitation(parsed) if found.attendees else b""

@@ -272,6 +272,43 @@ async def test_a_series_ends_at_another_time_of_day(on: Office) -> None:
     assert await listed(on, "2026-11-24", "2026-12-31") == found
 
 
+@pytest.mark.parametrize(
+    ("identity", "changes", "expected"),
+    [
+        ("fl.ics", {"end": "2026-12-04T16:00"}, "04 10:00 to 04 16:00"),
+        ("fl.ics", {"end": "2026-12-04T15:00+00:00"}, "04 10:00 to 04 16:00"),
+        ("fl.ics", {"start": "2026-12-04T09:00"}, "04 09:00 to 04 10:00"),
+        ("fl.ics", {"start": "2026-12-04T09:00", "end": "2026-12-04T16:00"}, "04 09:00 to 04 16:00"),
+        ("daily.ics", {"end": "2026-12-04T16:00"}, "04 10:00 to 04 16:00, 05 10:00 to 05 16:00"),
+        ("daily.ics#20261205T100000", {"end": "2026-12-05T16:00"}, "04 10:00 to 04 11:00, 05 10:00 to 05 16:00"),
+        ("daily.ics#20261205T100000", {"start": "2026-12-05T12:00"}, "04 10:00 to 04 11:00, 05 12:00 to 05 13:00"),
+    ],
+)
+async def test_an_event_without_a_zone_stays_so(
+    on: Office, identity: str, changes: dict[str, Any], expected: str
+) -> None:
+    name = identity.partition("#")[0]
+    rule = "RRULE:FREQ=DAILY;COUNT=2\r\n" * name.startswith("daily")
+    times = f"DTSTART:20261204T100000\r\nDTEND:20261204T110000\r\n{rule}SUMMARY:Odd\r\n"
+    begin = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:odd\r\nDTSTAMP:20261101T000000Z\r\n"
+    on.server.put(f"/ann/home/{name}", f"{begin}{times}END:VEVENT\r\nEND:VCALENDAR\r\n")
+    await on.call("update_event", id=f"home/{identity}", **changes)
+    found = await listed(on, "2026-12-04", "2026-12-06")
+    assert ", ".join(f"{each['start'][12:]} to {each['end'][12:]}" for each in found) == expected
+    assert "TZID" not in on.server.stored("/ann/home/")
+    with pytest.raises(ToolFailed, match="must be after the start"):
+        await on.call("update_event", id=f"home/{identity}", end="2026-12-04T08:00")
+
+
+async def test_an_entry_whose_zone_is_a_folder_hides_no_others(on: Office) -> None:
+    on.server.put("/ann/home/w.ics", LUNCH.format(start="20261124T100000Z", title="Fine", guest="bob@example.org"))
+    odd = LUNCH.format(start="20261124T110000", title="Odd", guest="bob@example.org").replace("UID:w", "UID:odd")
+    on.server.put("/ann/home/odd.ics", odd.replace("DTSTART:", "DTSTART;TZID=America:"))
+    assert sorted(times(await listed(on, "tomorrow"))) == ["2026-11-24 11:00 Fine", "2026-11-24 11:00 Odd"]
+    await on.call("update_event", id="home/odd.ics", title="Less odd")
+    assert len(await listed(on, "tomorrow", query="less odd")) == 1
+
+
 async def test_inviting_asks_and_attaches_the_invitation(on: Office) -> None:
     people: dict[str, Any] = {"attendees": ["bob@example.com"]}
     assert await on.asks("create_event", title="Plain", start="tomorrow") is None
