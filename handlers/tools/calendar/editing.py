@@ -240,12 +240,7 @@ def _move_series(calendar: Calendar, main: Component, start: When) -> None:
     that are added and removed. Raises ToolFailed."""
     old = start_of(main)
     for rule in rules_of(main):
-        if any(name in rule for name in _DAYS) and _day(old) != _day(start):
-            raise ToolFailed(f"This repeats on fixed days, so only its time can change. {_ANEW}")
-        if any(name in rule for name in _TIMES) and _plain(old).time() != _plain(start).time():
-            raise ToolFailed(f"This repeats at fixed times, so only its day can change. {_ANEW}")
-        if "UNTIL" in rule:
-            rule["UNTIL"] = [_moved(each, old, start) for each in rule["UNTIL"]]
+        _move_rule(rule, old, start)
     for event in calendar.walk("VEVENT"):
         if (original := time_of(event, "RECURRENCE-ID")) is not None:
             replaced: Any = event["RECURRENCE-ID"]
@@ -255,6 +250,18 @@ def _move_series(calendar: Calendar, main: Component, start: When) -> None:
         for each in given if isinstance(given, list) else [given]:
             for one in _times(each):
                 one.dt = _moved(one.dt, old, start)
+
+
+def _move_rule(rule: Any, old: When, start: When) -> None:
+    """Raises ToolFailed."""
+    if not isinstance(rule, vRecur):
+        raise ToolFailed(f"This repeats by a rule that can't be read, so it can't move. {_ANEW}")
+    if any(name in rule for name in _DAYS) and _day(old) != _day(start):
+        raise ToolFailed(f"This repeats on fixed days, so only its time can change. {_ANEW}")
+    if any(name in rule for name in _TIMES) and _plain(old).time() != _plain(start).time():
+        raise ToolFailed(f"This repeats at fixed times, so only its day can change. {_ANEW}")
+    if "UNTIL" in rule:
+        rule["UNTIL"] = [_moved(each, old, start) for each in rule["UNTIL"]]
 
 
 def _moved(when: Any, old: When, start: When) -> Any:

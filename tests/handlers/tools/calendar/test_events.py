@@ -289,6 +289,10 @@ def test_a_changed_repetition_keeps_the_range_of_its_changes() -> None:
         (DAILY, date(2026, 10, 20), "between a whole day and a time"),
         (WHOLE, at("10-20", 9), "between a whole day and a time"),
         (f"{DAILY}\r\nRDATE:x", at("10-20", 11), "can't be changed here"),
+        *(
+            (f"{MORNING}\r\nRRULE:{rule}", at("10-20", 11), "can't be read")
+            for rule in ("FREQ=DAILY;UNTIL=xx", "FREQ=DAILY;UNTIL=20261301T000000Z", "FREQ=NEVER")
+        ),
     ],
 )
 def test_a_series_that_cannot_move_is_left_alone(lines: str, start: date, told: str) -> None:
