@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from handlers.languages import Say, languages
 from handlers.replies.names import quoted
 from handlers.tools.calendar import times
+from handlers.tools.calendar.event_times import shifted
 from routing.errors import ToolFailed
 from routing.types.messages import OutgoingFile
 from routing.types.tools import ToolScope
@@ -25,7 +26,7 @@ MAX_NAMED = 30
 def shown(found: Occurrence, calendar: str, identity: str, zone: ZoneInfo) -> dict[str, Any]:
     """An event for a model; without what is empty."""
     whole = not isinstance(found.start, datetime)
-    end = found.end - timedelta(days=1) if whole else found.end
+    end = shifted(found.end, timedelta(days=-1)) if whole else found.end
     fields = {
         "id": identity,
         "title": found.title,

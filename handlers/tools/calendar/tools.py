@@ -73,10 +73,10 @@ class CalendarTools:
         first, last = self._range(start, end, 1, zone)
 
         def work(server: CalendarServer) -> dict[str, Any]:
-            words = query.casefold().split()
+            words, unread = query.casefold().split(), list[Item]()
             listed = [
                 (found, name, _identity(server, entry, found.recurrence_id))
-                for entry, name, found in self._found(server, first, last, zone)
+                for entry, name, found in self._found(server, first, last, zone, unread)
                 if all(word in f"{found.title} {found.place} {found.notes}".casefold() for word in words)
             ]
             listed.sort(key=lambda each: each[0].span(zone))
@@ -84,7 +84,7 @@ class CalendarTools:
             answer: dict[str, Any] = {"from": times.shown(first, zone), "to": times.shown(last, zone), "events": events}
             if len(listed) > MAX_LISTED:
                 answer["left out"] = f"{len(listed) - MAX_LISTED} more: ask for a shorter time or for words"
-            return answer
+            return answer | _unreadable(unread)
 
         return await self._with(scope, work)
 
@@ -105,13 +105,14 @@ class CalendarTools:
         first, last = self._range(start, end, 1, zone)
 
         def work(server: CalendarServer) -> dict[str, Any]:
-            busy = [each.span(zone) for _, _, each in self._found(server, first, last, zone) if each.busy]
+            unread = list[Item]()
+            busy = [each.span(zone) for _, _, each in self._found(server, first, last, zone, unread) if each.busy]
             gaps = times.free(busy, first, last, (from_hour, to_hour), minutes)
             listed = [f"{times.shown(begins, zone)} to {ends:%H:%M}" for begins, ends in gaps[:MAX_GAPS]]
             answer: dict[str, Any] = {"free": listed, "looked at": f"{from_hour}:00 to {to_hour}:00 in {zone.key}"}
             if len(gaps) > MAX_GAPS:
                 answer["left out"] = f"{len(gaps) - MAX_GAPS} later ones: ask for a shorter time"
-            return answer
+            return answer | _unreadable(unread)
 
         return await self._with(scope, work)
 
@@ -285,8 +286,9 @@ class CalendarTools:
         return first, last
 
     def _found(
-        self, server: CalendarServer, first: datetime, last: datetime, zone: ZoneInfo
+        self, server: CalendarServer, first: datetime, last: datetime, zone: ZoneInfo, unread: list[Item]
     ) -> Iterator[tuple[Item, str, Occurrence]]:
+        """Entries that can't be read go into `unread`."""
         from handlers.tools.calendar import events
 
         count, ends = 0, time.monotonic() + LISTING_SECONDS
@@ -295,7 +297,10 @@ class CalendarTools:
                 if time.monotonic() > ends:
                     raise ToolFailed("Listing the events takes too long; ask for a shorter time.")
                 parsed = events.parse(entry.text)
-                for found in events.occurrences(parsed, first, last, zone) if parsed is not None else ():
+                if parsed is None:
+                    unread.append(entry)
+                    continue
+                for found in events.occurrences(parsed, first, last, zone):
                     count += 1
                     if count > events.MAX_OCCURRENCES:
                         raise ToolFailed("There are too many events; ask for a shorter time.")
@@ -372,3 +377,9 @@ def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
     if parsed is None:
         raise ToolFailed("This entry can't be read.")
     return entry, parsed, recurrence_id
+
+
+def _unreadable(entries: Sequence[Item]) -> dict[str, str]:
+    return (
+        {"unreadable": f"{len(entries)} entries of the calendar can't be read and are missing here"} if entries else {}
+    )

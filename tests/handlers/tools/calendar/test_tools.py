@@ -438,6 +438,11 @@ async def test_entries_that_cannot_be_read_are_left_out(on: Office) -> None:
     often = "DTSTART:20261124T000000Z\r\nRRULE:FREQ=SECONDLY\r\nSUMMARY:Often\r\n"
     on.server.put("/ann/home/odd.ics", begin + often + end)
     assert [each["title"] for each in await listed(on, "tomorrow")] == ["Often", "Fine"]
+    added = "".join(f"RDATE:2026{at // 28 % 12 + 1:02}{at % 28 + 1:02}T{at // 336:02}0000Z\r\n" for at in range(2_100))
+    on.server.put("/ann/home/odd.ics", f"{begin}DTSTART:20261124T000000Z\r\n{added}SUMMARY:Endless\r\n{end}")
+    for tool in ("list_events", "find_free_time"):
+        told = json.loads(await on.call(tool, start="tomorrow"))["unreadable"]
+        assert told == "1 entries of the calendar can't be read and are missing here", tool
     with pytest.raises(ToolFailed, match="is no repetition"):
         await on.call("create_event", title="x", start="today", repeat="FREQ=SECONDLY")
 
