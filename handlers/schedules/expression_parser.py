@@ -68,9 +68,19 @@ class ExpressionParser:
             self._take_calendar(word)
         elif word.kind == "span":
             self._take_unit(*word.value)
-        elif word.kind == "and":
+        else:
+            self._take_connecting(word)
+
+    def _take_connecting(self, word: Word) -> None:
+        """`oder so` at the end of a time of day means "or so", and behind a day "or on Sunday"."""
+        if word.kind == "and":
             self._take_and()
-        elif word.kind not in ("ordinal", "in", "after"):
+        elif word.kind == "in":
+            self._parsed.is_in = self._parsed.offset is not None
+        elif word.kind == "or_so":
+            if self._kind() or self._kind(-2) in (*DAYS, *DAYS_AHEAD):
+                raise NotATimeError
+        elif word.kind not in ("ordinal", "after"):
             raise NotATimeError
 
     def _take_and(self) -> None:
@@ -139,6 +149,8 @@ class ExpressionParser:
             self._set_clock(minutes // 60 % 24, minutes % 60)
         elif word.kind == "at" and following == "number":
             self._take_clock()
+        elif word.kind == "at" and following in DAYS_AHEAD:
+            self._parsed.starts = True
         elif word.kind != "at" or following not in ("clock", "point", "part", "am", "pm", "before_hour", "past_hour"):
             raise NotATimeError
 
@@ -163,7 +175,7 @@ class ExpressionParser:
 
     def _take_day(self, word: Word) -> None:
         dated = self._parsed.every or bool(self._parsed.days) or self._parsed.offset is not None
-        if dated and word.text in _ALSO_MORNING:
+        if dated and self._kind(-2) != "at" and word.text in _ALSO_MORNING:
             self._parsed.put_part("morning")
             return
         self._parsed.put("offset", DAYS_AHEAD[word.kind])

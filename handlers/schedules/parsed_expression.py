@@ -35,17 +35,24 @@ class NotATimeError(Exception):
     """These words are not a time expression."""
 
 
+class NoRuleError(NotATimeError):
+    """These words are a time, but no rule repeats it."""
+
+
 @dataclass(slots=True)
 class ParsedExpression:
     """`here` is the present in the person's zone. `whole`: no other text follows. `interval` is a number and a unit,
     `days` are weekdays from Monday (0), `half` is am or pm, `month_days` are days of a month. `offset`,
-    `relative_days`, `months` and `seconds` count from now. `next_week`: a weekday is that of next week."""
+    `relative_days`, `months` and `seconds` count from now. `next_week`: a weekday is that of next week. `is_in`: "in"
+    was said behind `offset`. `starts`: it repeats from the day of `offset` on."""
 
     here: datetime
     whole: bool
     every: bool = False
     is_next: bool = False
     next_week: bool = False
+    is_in: bool = False
+    starts: bool = False
     half: str = ""
     interval: tuple[int, str] | None = None
     days: set[int] = field(default_factory=set)
@@ -88,6 +95,8 @@ class ParsedExpression:
             self.clock, self.days_later = self.clock.replace(hour=0), int(self.part != "midnight")
         if self.every:
             return self._repeated()
+        if self.starts:
+            raise NotATimeError
         if self.seconds:
             if self.clock or self.days or self.offset is not None or self.part or self.dated:
                 raise NotATimeError
@@ -147,13 +156,15 @@ class ParsedExpression:
         return local_time(day + timedelta(days=self.days_later), at, self._zone)
 
     def _later(self, at: time, today: date) -> float:
-        """In some days or months; at the same time of day, unless there is another."""
-        if self.offset:
+        """In some days or months; at the same time of day, unless there is another. `tomorrow in two weeks` counts
+        from tomorrow."""
+        days = self.relative_days or 0
+        if self.offset and (not self.is_in or not days or days % 7 or self.months):
             raise NotATimeError
         if self.dated:
             return self._in_month(at, today)
         try:
-            day = today + timedelta(days=self.relative_days or 0)
+            day = today + timedelta(days=days + (self.offset or 0))
             months = day.month - 1 + self.months
             day = day_of_month(day.year + months // 12, months % 12 + 1, day.day)
         except (ValueError, OverflowError):
@@ -162,7 +173,7 @@ class ParsedExpression:
             if not self.next_week or self.relative_days != 7 or self.months:
                 raise NotATimeError
             day = day - timedelta(days=day.weekday()) + timedelta(days=next(iter(self.days)))
-        timed = self.clock is not None or bool(self.part) or bool(self.days)
+        timed = self.clock is not None or bool(self.part or self.days or self.offset)
         return self._on_day(day, at if timed else self.here.time().replace(tzinfo=None))
 
     def _in_month(self, at: time, today: date) -> float:
@@ -204,7 +215,8 @@ class ParsedExpression:
 
     def _check_repeated(self, number: int, unit: str) -> None:
         """Raises NotATimeError if something that was said would not be in the rule."""
-        if self.offset is not None or self.seconds or self.months or self.relative_days is not None:
+        offset = self.offset is not None and (not self.starts or number > 1 or unit in SECONDS)
+        if offset or self.seconds or self.months or self.relative_days is not None:
             raise NotATimeError
         units = ("year",) if self.month else ("month",) if self.month_days else ("day", "week") if self.days else UNITS
         if number < 1 or unit not in ("", *units) or (self.dated and (self.days or number > 1)):
@@ -231,7 +243,8 @@ class ParsedExpression:
             rule = f"{DAYS}{number * (7 if unit == 'week' else 1)} {at:%H:%M}"
             return When(today if today > self._now else next_time(rule, today, self._now, self._zone) or today, rule)
         rule = self._rule(unit, at)
-        if not is_rule(rule) or (following := next_time(rule, self._now, self._now, self._zone)) is None:
+        start = local_time(self.here.date() + timedelta(days=self.offset or 0), time(0), self._zone) - 1
+        if not is_rule(rule) or (following := next_time(rule, start, max(start, self._now), self._zone)) is None:
             raise NotATimeError
         return When(following, rule)
 
@@ -247,7 +260,7 @@ class ParsedExpression:
             if days[-1] <= SHORTEST_MONTH:
                 return f"{clock} {listed} * *"
             if len(days) > 1:
-                raise NotATimeError
+                raise NoRuleError
             return f"{MONTH}{listed} {at:%H:%M}"
         if unit == "year":
             self.month, self.month_days = self.here.month, {self.here.day}

@@ -12,7 +12,7 @@ from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from handlers.schedules.expression_parser import DAYS, DAYS_AHEAD, NUMERIC, REPEATING, ExpressionParser
-from handlers.schedules.parsed_expression import DEFAULT_TIME, NotATimeError, When
+from handlers.schedules.parsed_expression import DEFAULT_TIME, NoRuleError, NotATimeError, When
 from handlers.schedules.rules import is_cron, is_rule, local_time, next_time
 from handlers.schedules.time_words import UNITS, UNSPACED, Word, languages, leading, lower, scan
 from routing.errors import Reason, Refused
@@ -44,14 +44,20 @@ _TAGS: Mapping[str, str] = {
 _ANOTHER = re.compile(
     r"(?:(?:digits|clock) )*(?:and|or) (?:(?:at|in|every) )?(?:digits|clock|on|months digits)"
     r"|(?:(?:digits|clock) )*(?:and|or) (?:at|in|every) (?:number|span|unit|days)"
+    r"|or_so|in (?:digits|number) (?:unit|days)|in span|(?:digits|number) (?:unit|days) after"
 )
 """Matches words behind a time that name another time."""
 _LIMIT = re.compile(
     r"at digits|to (?:at )?(?:clock|on|months)"
-    r"|(?=.*\bfor\b).*\bdays\b|.*\b(?:unsupported|past (?:unit|on|days))\b"
+    r"|.*\bfor (?:next )?(?:digits|number) (?:next )?days\b|.*\b(?:digits|number) days for\b"
+    r"|.*\b(?:unsupported|past (?:unit|on|days))\b"
 )
 """Matches words behind a repeated time that name another time, an end or an exception."""
 _CONNECTING = ("fill", "and", "at", "in", "every", "next", "to", "at_or_to")
+_NAMED = (*DAYS, *DAYS_AHEAD, "months", "part")
+_PARTS = {"part", "tomorrow"}
+"""Kinds of words for a part of the day; some for tomorrow also mean the morning."""
+_CLOCKS = (*_FIGURES, "am", "pm", "oclock")
 _EXACT = ("number", "clock", "point", "part")
 _WORD_CHARACTERS = 4
 _SUFFIX_WORDS = 12
@@ -102,7 +108,8 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
         before = [word.kind for word in words if word.end <= end]
         repeats = any(kind in REPEATING for kind in before)
         behind = [word for word in words if word.end > end]
-        if end and _goes_on(before, behind) and _whole_word(folded, words[-1].end, code):
+        listed = not folded[end:].lstrip()[:1].isdigit()
+        if end and _goes_on(before, behind, listed) and _whole_word(folded, words[-1].end, code):
             end = words[-1].end
             return text[:end], _without_lead(text[end:], code)  # `understand` refuses it
         start, whole = (None, True) if timed else _suffix(folded, end, repeats, now, zone, code)
@@ -113,7 +120,8 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
         if end:
             return text[:end], _without_lead(text[end:], code)
         if start is not None:  # `understand` refuses what is not whole, so that no other language reads a part of it
-            return text[start:], text[:start].strip(" ,;:-")
+            rest = text[:start].strip(" ,;:-")
+            return (text[start:], rest) if rest else None
     return None
 
 
@@ -137,17 +145,24 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
     return 0, False
 
 
-def _goes_on(before: Sequence[str], behind: Sequence[Word]) -> bool:
+def _goes_on(before: Sequence[str], behind: Sequence[Word], listed: bool) -> bool:
     """Whether the words behind a time belong to it, though it is not understood with them: `every day at 8 and 20`,
-    `every weekday except Friday`. `before`: the kinds of its own words."""
-    said = " ".join(
-        "digits" if word.kind == "number" and word.text.isdigit() else _TAGS.get(word.kind, word.kind)
-        for word in behind
-        if word.kind != "fill"
-    )
-    if _ANOTHER.match(said) or (any(kind in REPEATING for kind in before) and _LIMIT.match(said)):
+    `every weekday except Friday`. `before`: the kinds of its own words. `listed`: no number follows it directly, as in
+    `at 9 1 or 2 pills`."""
+    said = " ".join(_tag(word) for word in behind if word.kind != "fill")
+    if said and (before[-1] == "or_so" or (before[-1] in DAYS and behind[0].kind in _PARTS and _PARTS & {*before})):
+        return True  # "Saturday at 8 or So at 9", "every Monday morning and Friday evening"
+    if (listed and _ANOTHER.match(said)) or (any(kind in REPEATING for kind in before) and _LIMIT.match(said)):
         return True
     return said.removeprefix("at ").startswith("clock") and any(kind in _FIGURES for kind in before)
+
+
+def _tag(word: Word) -> str:
+    if word.kind == "number" and word.text.isdigit():
+        return "digits"
+    if word.kind == "span" and word.value[1] in ("day", "week"):
+        return "number days"
+    return _TAGS.get(word.kind, word.kind)
 
 
 def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
@@ -156,6 +171,8 @@ def _is_time(words: Sequence[Word], now: float, zone: ZoneInfo) -> bool:
         return False
     try:
         ExpressionParser(words, now, zone, whole=False).when()
+    except NoRuleError:
+        return True
     except NotATimeError:
         return False
     except (Refused, OverflowError):  # `understand` says why
@@ -188,8 +205,11 @@ def _suffix(
     first = max(after, len(folded) - SPLIT_CHARACTERS)
     begins = list(re.finditer(r"\S" if language in UNSPACED else r"(?<!\S)\S", folded[first:]))[-_SUFFIX_WORDS:]
     for start in [first + each.start() for each in begins]:
-        words = scan(folded, language, start) if start else []
+        words = scan(folded, language, start)
         if not words or words[-1].end != len(folded):
+            continue
+        if not start:  # no time as a whole, or it was found before
+            skipped.append(start)
             continue
         kinds = {word.kind for word in words}
         if kinds & {"past", "unsupported"}:
@@ -200,14 +220,21 @@ def _suffix(
             found = start
             break
         skipped.append(start)
-    whole = next((each for each in skipped if _has_time(folded[each:], now, zone, language)), None)
+    whole = next((each for each in skipped if _has_time(folded, each, found, now, zone, language)), None)
     return (found, True) if whole is None else (whole, False)
 
 
-def _has_time(folded: str, now: float, zone: ZoneInfo, language: str) -> bool:
-    """Whether a time is at the beginning, not only a duration: `every day at 8 until Friday`."""
-    end, _ = _prefix(folded, now, zone, language)
-    return any(word.kind not in _DURATION for word in scan(folded[:end], language))
+def _has_time(folded: str, start: int, found: int | None, now: float, zone: ZoneInfo, language: str) -> bool:
+    """Whether a time, not only a duration, is at `start`, or joined to the one at `found`: `every day at 8 until
+    Friday`, `every January and July on the 1st`."""
+    words = scan(folded, language, start)
+    end, _ = _prefix(folded[start:], now, zone, language)
+    before = [word.kind for word in words if found is not None and word.end <= found and word.kind != "fill"]
+    if before[1:] and before[-1] in ("and", "or") and (before[-2] == "number" or before[-2] in _NAMED):
+        return True
+    if found is not None and start + end > found and {*before} <= {"part"} and words[-1].kind in _CLOCKS:
+        return False  # "the morning tomorrow at 5pm"
+    return any(word.kind not in _DURATION for word in words if word.end <= start + end)
 
 
 def _ordered(language: str) -> Iterable[str]:

@@ -40,6 +40,7 @@ EXPRESSIONS = {
         "an hour from now": "11-23 11:00",
         "in 3 days": "11-26 10:00",
         "in 2 weeks at 9": "12-07 09:00",
+        "tomorrow in two weeks at 9": "12-08 09:00",
         "tomorrow at 9": TOMORROW_9,
         "tomorrow 9am": TOMORROW_9,
         "tomorrow morning": TOMORROW_9,
@@ -124,6 +125,11 @@ EXPRESSIONS = {
         "morgen um 9 Uhr": TOMORROW_9,
         "morgen früh": TOMORROW_9,
         "übermorgen um 9": OVERMORROW,
+        "morgen in einer Woche um 9": "12-01 09:00",
+        "übermorgen in zwei Wochen": "12-09 09:00",
+        "ab morgen täglich um 20 Uhr": "11-24 20:00 0 20 * * *",
+        "täglich ab morgen um 20 Uhr": "11-24 20:00 0 20 * * *",
+        "morgen um 8 oder so": "11-24 08:00",
         "am Donnerstag um 14:30 Uhr": THURSDAY,
         "Donnerstag um halb drei nachmittags": THURSDAY,
         "heute Abend um 8": TONIGHT,
@@ -565,6 +571,10 @@ def test_what_can_not_be_used_says_why(said: str, why: str) -> None:
     "said",
     [
         "every month on the 15th and 30th",
+        "on the 15th and 30th of every month",
+        "Montag oder So",
+        "ab morgen um 9",
+        "ab morgen alle 20 Minuten",
         "every December 24 and January 6",
         "24.12. 6.1.",
         "in 2 hours and in 4 hours",
@@ -698,13 +708,36 @@ def test_other_languages_by_library() -> None:
         ("en", "tomorrow buy 2 and 3", "tomorrow", "buy 2 and 3"),
         ("en", "tomorrow discuss what happened yesterday", "tomorrow", "discuss what happened yesterday"),
         ("en", "buy cards for tomorrow", "tomorrow", "buy cards for"),
+        ("de", "morgen in einer Woche um 9 Zahnarzt", "morgen in einer Woche um 9", "Zahnarzt"),
+        ("de", "morgen in zwei Wochen um 9 Zahnarzt", "morgen in zwei Wochen um 9", "Zahnarzt"),
+        ("de", "übermorgen in einer Woche um 9 Zahnarzt", "übermorgen in einer Woche um 9", "Zahnarzt"),
+        ("en", "tomorrow in two weeks at 9 dentist", "tomorrow in two weeks at 9", "dentist"),
+        ("en", "dentist tomorrow in two weeks at 9", "tomorrow in two weeks at 9", "dentist"),
+        ("en", "tomorrow 2 weeks of holiday", "tomorrow", "2 weeks of holiday"),
+        ("de", "jeden Sonntag um 18 Uhr für die Woche einkaufen", "jeden Sonntag um 18 Uhr", "für die Woche einkaufen"),
+        (
+            "de",
+            "jeden Sonntag um 18 Uhr für die nächste Woche planen",
+            "jeden Sonntag um 18 Uhr",
+            "für die nächste Woche planen",
+        ),
+        ("en", "every Sunday at 18:00 for the week plan meals", "every Sunday at 18:00", "for the week plan meals"),
+        ("de", "morgen um 8 oder so Milch kaufen", "morgen um 8 oder so", "Milch kaufen"),
+        ("de", "Milch kaufen morgen um 8 oder so", "morgen um 8 oder so", "Milch kaufen"),
+        ("en", "tomorrow at 8 or so buy milk", "tomorrow at 8", "or so buy milk"),
+        ("de", "ab morgen täglich um 9 Tablette", "ab morgen täglich um 9", "Tablette"),
+        ("nl", "vanaf morgen dagelijks om 9 pil", "vanaf morgen dagelijks om 9", "pil"),
+        ("en", "tomorrow at 9 1 or 2 pills", "tomorrow at 9", "1 or 2 pills"),
+        ("en", "prepare the morning tomorrow at 5pm", "tomorrow at 5pm", "prepare the morning"),
     ],
 )
 def test_the_time_is_split_from_the_text(language: str, said: str, when: str, rest: str) -> None:
     assert split(said, NOW, BERLIN, language) == (when, rest)
 
 
-@pytest.mark.parametrize("said", ["tea", "in 20 minutes", "", "so we go", "buy two books", "5 minutes ago tea"])
+@pytest.mark.parametrize(
+    "said", ["tea", "in 20 minutes", "", "so we go", "buy two books", "5 minutes ago tea", "hoy y mañana a las 9"]
+)
 def test_a_text_without_a_time_or_a_time_without_a_text(said: str) -> None:
     assert split(said, NOW, BERLIN, "en") is None
 
@@ -816,6 +849,25 @@ def test_a_time_with_a_wrong_rule_is_refused(rule: str) -> None:
         ("ko", "내일과 금요일 9시에 약", "약"),
         ("zh", "明天和周五9点打电话", "打电话"),
         ("ar", "غدا و الجمعة الساعة 9 اتصل", "اتصل"),
+        ("de", "Montag in einer Woche um 9 Zahnarzt", "Zahnarzt"),
+        ("en", "tomorrow in 2 days call Ana", "call Ana"),
+        ("en", "every Monday morning and Friday evening water the plants", "water the plants"),
+        ("de", "jeden Montag früh und Freitag Abend Blumen gießen", "Blumen gießen"),
+        ("de", "jeden Montag Abend und Freitag morgen Blumen gießen", "Blumen gießen"),
+        ("fr", "chaque lundi matin et jeudi soir arroser", "arroser"),
+        ("es", "cada martes por la mañana y jueves por la tarde regar", "regar"),
+        ("en", "on the 15th and 30th of every month pay", "pay"),
+        ("de", "am 15. und 30. jeden Monats zahlen", "zahlen"),
+        ("es", "el 15 y 30 de cada mes pagar", "pagar"),
+        ("pl", "15. i 30. dnia każdego miesiąca zapłacić", "zapłacić"),
+        ("en", "every Sunday at 18:00 for a week plan meals", "plan meals"),
+        ("en", "every Sunday at 18:00 for two weeks plan meals", "plan meals"),
+        ("de", "jeden Tag um 8 für die nächsten zwei Wochen Tablette", "Tablette"),
+        ("de", "jeden Tag um 8 eine Woche lang Tablette", "Tablette"),
+        ("pl", "codziennie o 8 przez tydzień tabletka", "tabletka"),
+        ("de", "Samstag oder So um 9 Sport", "Sport"),
+        ("de", "Samstag oder So Sport", "Sport"),
+        ("de", "Samstag um 8 oder So um 9 Sport", "Sport"),
     ],
 )
 def test_half_of_a_time_is_no_time(language: str, text: str, rest: str) -> None:
@@ -873,6 +925,13 @@ def test_half_of_a_time_is_no_time(language: str, text: str, rest: str) -> None:
         ("zh", "吃药", "每天8点持续5天"),
         ("ar", "دواء", "كل يوم الساعة 8 حتى الجمعة"),
         ("ar", "دواء", "كل يوم الساعة 8 لمدة 5 أيام"),
+        ("en", "water", "every January and July on the 1st"),
+        ("en", "water the plants", "every Monday morning and Friday evening"),
+        ("en", "water", "in the morning and in the evening"),
+        ("en", "water", "in the morning tomorrow evening"),
+        ("es", "pagar", "hoy y mañana a las 9"),
+        ("es", "pagar", "el 15 y 30 de cada mes"),
+        ("en", "pay", "on the 15th and 30th of every month"),
     ],
 )
 def test_half_of_a_time_at_the_end_is_no_time(language: str, text: str, time: str) -> None:
