@@ -12,7 +12,7 @@ from handlers.schedules.time_words import TONIGHT, UNITS, Day, Word
 from routing.errors import Refused
 
 NUMERIC = ("number", "decimal", "clock", "point", "iso", "dotted", "slashed")
-_AFTER_MINUTES = UNITS[UNITS.index("minute") + 1 :]
+_AFTER_MINUTES = ("oclock", *UNITS[UNITS.index("minute") + 1 :])
 """A number before one of these is not that of minutes after an hour."""
 _DATE_SIGNS = ("日", "号", "일")
 _AFTER_HOUR = ("oclock", "hour", "am", "pm", "part")

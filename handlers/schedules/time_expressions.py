@@ -42,9 +42,10 @@ _TAGS: Mapping[str, str] = {
 }
 """What `_ANOTHER` and `_LIMIT` call words of these kinds; a number in figures is `digits`."""
 _ANOTHER = re.compile(
-    r"(?:(?:digits|clock) )*(?:and|or) (?:(?:at|in|every) )?(?:digits|clock|on|months digits)"
-    r"|(?:(?:digits|clock) )*(?:and|or) (?:at|in|every) (?:number|span|unit|days)"
-    r"|or_so|in (?:digits|number) (?:unit|days)|in span|(?:digits|number) (?:unit|days) after"
+    r"(?:(?:digits|clock) (?:oclock )?)*(?:and|or) (?:(?:at|in|every) )?(?:digits|clock|on|months digits)"
+    r"|(?:(?:digits|clock) (?:oclock )?)*(?:and|or) (?:at|in|every) (?:number|span|unit|days)"
+    r"|oclock (?:and|or|digits oclock)|or_so"
+    r"|in (?:digits|number) (?:unit|days)|in span|(?:digits|number) (?:unit|days) after"
 )
 """Matches words behind a time that name another time."""
 _LIMIT = re.compile(
@@ -150,9 +151,11 @@ def _goes_on(before: Sequence[str], behind: Sequence[Word], listed: bool) -> boo
     `every weekday except Friday`. `before`: the kinds of its own words. `listed`: no number follows it directly, as in
     `at 9 1 or 2 pills`."""
     said = " ".join(_tag(word) for word in behind if word.kind != "fill")
+    if not listed:
+        said = re.sub("^digits", "number", said)
     if said and (before[-1] == "or_so" or (before[-1] in DAYS and behind[0].kind in _PARTS and _PARTS & {*before})):
         return True  # "Saturday at 8 or So at 9", "every Monday morning and Friday evening"
-    if (listed and _ANOTHER.match(said)) or (any(kind in REPEATING for kind in before) and _LIMIT.match(said)):
+    if _ANOTHER.match(said) or (any(kind in REPEATING for kind in before) and _LIMIT.match(said)):
         return True
     return said.removeprefix("at ").startswith("clock") and any(kind in _FIGURES for kind in before)
 

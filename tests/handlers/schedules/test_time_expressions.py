@@ -867,6 +867,11 @@ def test_a_time_with_a_wrong_rule_is_refused(rule: str) -> None:
         ("pl", "codziennie o 8 przez tydzień tabletka", "tabletka"),
         ("de", "Samstag oder So um 9 Sport", "Sport"),
         ("de", "Samstag oder So Sport", "Sport"),
+        ("de", "jeden Tag um 8 5 Tage lang Tablette", "Tablette"),
+        ("de", "jeden Tag um 8 Uhr, 12 Uhr und 20 Uhr Tablette", "Tablette"),
+        ("de", "jeden Tag um 8 Uhr, 12 Uhr, 20 Uhr Tablette", "Tablette"),
+        ("tr", "yarın iki hafta sonra saat 9'da dişçi", "dişçi"),
+        ("ja", "明日2週間後9時に歯医者", "歯医者"),
         ("de", "Samstag um 8 oder So um 9 Sport", "Sport"),
     ],
 )
