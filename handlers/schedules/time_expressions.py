@@ -157,6 +157,8 @@ def _goes_on(before: Sequence[str], behind: Sequence[Word], listed: bool) -> boo
         return True  # "Saturday at 8 or So at 9", "every Monday morning and Friday evening"
     if _ANOTHER.match(said) or (any(kind in REPEATING for kind in before) and _LIMIT.match(said)):
         return True
+    if before[-1] == "number" and "oclock" in before and said.startswith("oclock"):
+        return True  # "um 8 Uhr, 12 Uhr": no 8:12
     return said.removeprefix("at ").startswith("clock") and any(kind in _FIGURES for kind in before)
 
 
@@ -220,6 +222,8 @@ def _suffix(
                 return None, True
             return [*skipped, start][0], False
         if _is_time(words, now, zone):
+            if repeats and kinds <= _DURATION:  # "every Friday food for 2 weeks"
+                return None, True
             found = start
             break
         skipped.append(start)
