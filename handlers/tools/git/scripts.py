@@ -38,12 +38,13 @@ commits to push, and those that show that commits which were merged are on the s
 the newest `$1`."""
 COMMIT = """
 if [ $# -gt 0 ]; then git add -A -- "$@"; else git add -A; fi || exit
-if git rev-parse -q --verify MERGE_HEAD >/dev/null; then set --; fi
-if git diff --cached --quiet -- "$@"; then echo "There is nothing to commit: no file has changed."; exit 1; fi
+if git rev-parse -q --verify CHERRY_PICK_HEAD >/dev/null; then set --; fi
+if git rev-parse -q --verify MERGE_HEAD >/dev/null; then set --
+elif git diff --cached --quiet -- "$@"; then echo "There is nothing to commit: no file has changed."; exit 1; fi
 git commit --quiet --cleanup=strip -F - ${1+--only} -- "$@" &&
     git log -1 --stat --format="Committed %h on the branch $(git branch --show-current): %s"
 """
-"""A merge is committed as a whole: git refuses to commit a part of it."""
+"""A merge or a picked commit is committed as a whole: git refuses to commit a part of it."""
 STATUS = """
 printf "Repository: %s\\n" "$(git rev-parse --show-toplevel)"
 git status --branch --short --untracked-files=all

@@ -255,7 +255,20 @@ async def test_a_resolved_merge_is_committed_as_a_whole(tmp_path: Path, tools: G
         git(repository, "merge", "-q", "aside")
     (repository / "README.md").write_text("tea and ale\n")
     assert "Committed" in await tools.git_commit(ADA, "Prefer both", files=["README.md"])
-    assert len(git(repository, "log", "-1", "--format=%P").split()) == 2
+    git(repository, "switch", "-q", "-c", "again", "HEAD^1")
+    with pytest.raises(AssertionError):
+        git(repository, "merge", "-q", "aside")
+    git(repository, "checkout", "-q", "--ours", "README.md")
+    assert "Committed" in await tools.git_commit(ADA, "Prefer ours")
+    for branch in ("main", "again"):
+        assert len(git(repository, "log", "-1", "--format=%P", branch).split()) == 2
+    git(repository, "switch", "-q", "-c", "picked", "aside~1")
+    (repository / "README.md").write_text("water\n")
+    await tools.git_commit(ADA, "Prefer water")
+    with pytest.raises(AssertionError):
+        git(repository, "cherry-pick", "aside")
+    (repository / "README.md").write_text("water and tea\n")
+    assert "Committed" in await tools.git_commit(ADA, "Both again", files=["README.md"])
 
 
 async def test_a_clone_that_is_stopped_deletes_nothing_that_was_there(
