@@ -28,7 +28,8 @@ _BLOCKS = frozenset(
         *("h6", "header", "hr", "li", "ol", "p", "pre", "section", "table", "tr", "ul"),
     )
 )
-_NOT_BASE64 = bytes(set(range(256)) - set(f"{string.ascii_letters}{string.digits}+/=".encode()))
+_BASE64 = f"{string.ascii_letters}{string.digits}+/=".encode()
+_NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 _HIDDEN = frozenset(("head", "script", "style", "template", "title", "noscript"))
 
 
@@ -130,7 +131,7 @@ class Part:
         if self.encoding != "base64":
             return data
         first, *more = data.splitlines() or [b""]
-        encoded = (first, *itertools.takewhile(_is_base64, more))
+        encoded = (first, *itertools.takewhile(_is_base64 if self.is_text else _is_no_separator, more))
         plain = b"".join(encoded).translate(None, _NOT_BASE64).partition(b"=")[0]
         if len(plain) % 4 == 1:  # six bits are no byte
             plain = plain[:-1]
@@ -150,12 +151,17 @@ def parts_of_message(structure: Any) -> tuple[list[Part], int]:
     return parts, len(leaves) - len(parts)
 
 
-def _is_base64(line: bytes) -> bool:
-    """Whether a line continues base64: it may be quoted or broken by spaces, but it is no separator and no words, which
-    rarely have as many letters as whole groups of four."""
+def _is_no_separator(line: bytes) -> bool:
     text = line.strip(b"> \t")
-    whole = len(text.split()) < 2 or len(text.translate(None, b" \t")) % 4 == 0
-    return whole and (not text or text.strip(b"_-*~#") != b"")
+    return not text or text.strip(b"_-*~#") != b""
+
+
+def _is_base64(line: bytes) -> bool:
+    """Whether a line continues base64: it may be quoted, or broken by spaces between groups of four, but it is no
+    separator and no words."""
+    *groups, last = line.strip(b"> \t").split() or [b""]
+    words = groups and (last.translate(None, _BASE64) or any(len(each) % 4 for each in groups))
+    return not words and _is_no_separator(line)
 
 
 def _leaves(body: Any, number: str, choice: str, depth: int) -> Iterator[tuple[str, str, Any]]:

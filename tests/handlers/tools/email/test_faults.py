@@ -241,6 +241,8 @@ def test_structures_that_make_no_sense() -> None:
         ("text", b"aGVsbG8h\n_______________\nOur mailing list\nhttps://list.example\n", b"hello!"),
         ("image", b"aGVsbG8h\n_______________\nOur mailing list\n", b"hello!"),
         ("text", b"aGVsbG8h\nlist mailing list\n", b"hello!"),
+        ("text", b"aGVsbG8h\n\nSent from my iPhone\n", b"hello!"),
+        ("image", b"aGVs bG8h\naGV sbG8h", b"hello!hello!"),
         ("text", b"", b""),
     ],
 )
