@@ -294,8 +294,8 @@ def _check_repeats(calendar: Calendar, recurrence_id: str, original: When) -> No
     )
     first = moment(original, zone) - timedelta(days=1)
     copy = parse(calendar.to_ical().decode())
-    found = occurrences(copy, first, first + timedelta(days=3), zone) if copy is not None else ()
-    if all(each.recurrence_id != recurrence_id for each in found):
+    found = occurrences(copy, first, first + timedelta(days=3), zone) if copy is not None else None
+    if all(each.recurrence_id != recurrence_id for each in found or ()):
         raise ToolFailed("There is no such event. List the events again.")
 
 

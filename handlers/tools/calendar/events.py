@@ -89,16 +89,16 @@ def parse(text: str) -> Calendar | None:
     return found if isinstance(found, Calendar) else None
 
 
-def occurrences(calendar: Calendar, first: datetime, last: datetime, zone: ZoneInfo) -> list[Occurrence]:
-    """The repetitions between two moments. Entries that repeat too often count once; broken ones are left out."""
+def occurrences(calendar: Calendar, first: datetime, last: datetime, zone: ZoneInfo) -> list[Occurrence] | None:
+    """The repetitions between two moments; None if they can't be read. Entries that repeat too often count once."""
     try:
         calendar.pop("X-WR-TIMEZONE", None)  # the library would move times in UTC to it, also if it is unknown
         bound(calendar, last)
         repeats = any("RRULE" in each or "RDATE" in each for each in calendar.walk("VEVENT"))
-        found = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)
+        found = recurring_ical_events.of(calendar).between(first, last)
         return list(_listed(found[:MAX_OCCURRENCES], repeats))
     except BROKEN:
-        return []
+        return None
 
 
 def _listed(found: Sequence[Component], repeats: bool) -> Iterator[Occurrence]:

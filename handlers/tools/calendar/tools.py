@@ -297,10 +297,11 @@ class CalendarTools:
                 if time.monotonic() > ends:
                     raise ToolFailed("Listing the events takes too long; ask for a shorter time.")
                 parsed = events.parse(entry.text)
-                if parsed is None:
+                listed = None if parsed is None else events.occurrences(parsed, first, last, zone)
+                if listed is None:
                     unread.append(entry)
                     continue
-                for found in events.occurrences(parsed, first, last, zone):
+                for found in listed:
                     count += 1
                     if count > events.MAX_OCCURRENCES:
                         raise ToolFailed("There are too many events; ask for a shorter time.")

@@ -61,8 +61,20 @@ day = datetime(2026, 11, 24, tzinfo=UTC)
 for text in json.load(sys.stdin):
     entry = events.parse(text)
     found = events.occurrences(entry, day, day + timedelta(days=400), ZoneInfo("UTC")) if entry else ()
-    print(*(f"{each.title} {each.start:%Y-%m-%d}" for each in found), sep=", ")
+    print(*(f"{each.title} {each.start:%Y-%m-%d}" for each in found or ()), sep=", ")
 """
+
+
+def repetitions(*given: Any) -> list[events.Occurrence]:
+    return events.occurrences(*given) or []
+
+
+@pytest.mark.parametrize("rule", ["FREQ=FOO", "FREQ=DAILY;INTERVAL=x"])
+def test_an_entry_whose_rule_cannot_be_read_is_no_entry_without_repetitions(rule: str) -> None:
+    parsed = events.parse(entry(f"DTSTART:20261124T100000Z\r\nRRULE:{rule}"))
+    assert parsed is not None
+    first = datetime(2026, 11, 24, tzinfo=UTC)
+    assert events.occurrences(parsed, first, first + timedelta(days=1), ZoneInfo("UTC")) is None
 
 
 def entry(event: str, zone_rule: str = "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU") -> str:
@@ -102,7 +114,7 @@ def test_the_times_of_an_entry_are_in_the_zones_that_it_defines_itself(name: str
             for calendar in (parsed, events.parse(written(parsed).decode()), events.parse(invitation(parsed).decode())):
                 assert calendar is not None
                 start = datetime(2026, 11, 24, tzinfo=UTC)
-                found = events.occurrences(calendar, start, start + timedelta(days=40), ZoneInfo("UTC"))
+                found = repetitions(calendar, start, start + timedelta(days=40), ZoneInfo("UTC"))
                 assert sorted(f"{moment(each.start, ZoneInfo('UTC')):%m-%d %H}" for each in found) == [
                     f"11-24 {hour:02}", f"11-27 {hour + 2:02}", f"11-28 {hour:02}", f"12-24 {hour:02}"
                 ]  # fmt: skip
@@ -132,7 +144,7 @@ def test_an_entry_with_an_unknown_zone_is_listed_and_changed(name: str, lines: s
     first, text = at("11-24", 0), entry(f"{lines.format(zone=name)}\r\nATTENDEE;TZID=Europe/Berlin:mailto:a@b.example")
     parsed = events.parse(text)
     assert parsed is not None
-    (found,) = events.occurrences(parsed, first, first + timedelta(days=1), BERLIN)
+    (found,) = repetitions(parsed, first, first + timedelta(days=1), BERLIN)
     assert f"{found.start:%m-%d}" == "11-24"
     change(parsed, "", Changes("New"), "")
     assert b"TZID:Europe/Berlin" in written(parsed), "known zones are still added"
@@ -192,7 +204,7 @@ def test_an_event_with_an_odd_time_is_listed_found_and_changed(lines: str) -> No
     first = datetime(2026, 11, 24, tzinfo=zone)
     parsed = events.parse(text)
     assert parsed is not None
-    (listed,) = events.occurrences(parsed, first, first + timedelta(days=1), zone)
+    (listed,) = repetitions(parsed, first, first + timedelta(days=1), zone)
     assert f"{listed.start:%m-%d}" == "11-24"
     parsed = events.parse(text)
     assert parsed is not None
@@ -209,7 +221,7 @@ def test_a_series_since_long_ago_is_listed() -> None:
     for lines in ("DTSTART:19000101T100000Z\r\nRRULE:FREQ=DAILY", "DTSTART:16010102T100000Z\r\nRRULE:FREQ=WEEKLY"):
         parsed = events.parse(entry(lines))
         assert parsed is not None
-        assert len(events.occurrences(parsed, first, first + timedelta(days=7), zone)) == (7 if "DAILY" in lines else 1)
+        assert len(repetitions(parsed, first, first + timedelta(days=7), zone)) == (7 if "DAILY" in lines else 1)
 
 
 def test_a_repetition_that_moved_to_the_end_of_time_is_sorted_among_others() -> None:
@@ -218,7 +230,7 @@ def test_a_repetition_that_moved_to_the_end_of_time_is_sorted_among_others() -> 
     lines = "DTSTART:99991231T235959Z\r\nDTEND:20261124T100000Z\r\nRECURRENCE-ID:20261124T100000Z"
     parsed = events.parse(entry(lines))
     assert parsed is not None
-    for each in events.occurrences(parsed, first, datetime.max.replace(tzinfo=zone), zone):
+    for each in repetitions(parsed, first, datetime.max.replace(tzinfo=zone), zone):
         assert each.span(zone)
 
 
@@ -269,7 +281,7 @@ WHOLE = "DTSTART;VALUE=DATE:20261020\r\nRRULE:FREQ=DAILY;UNTIL=20261022"
 )
 def test_a_series_moves_with_its_end_and_all_that_is_added_or_removed(lines: str, start: date, expected: str) -> None:
     first = at("10-01", 0)
-    found = events.occurrences(moved(lines, start), first, first + timedelta(days=31), BERLIN)
+    found = repetitions(moved(lines, start), first, first + timedelta(days=31), BERLIN)
     assert ", ".join(sorted(f"{moment(each.start, BERLIN):%d %H}" for each in found)) == expected
 
 
