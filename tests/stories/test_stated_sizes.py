@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.polling import until
 from tests.stories.harness import BotHarness, ask, running
 
 LEARNED = "Size class: S (1.2B, according to the provider)."
@@ -35,4 +36,5 @@ async def test_a_turn_does_not_wait_for_a_silent_ollama(ollama_only: BotHarness)
         text = (await ask(ollama_only, "/status full")).text
         assert "Size class: M (unknown" in text
         assert "Context window: 4,096 tokens (Ollama's default" in text
-        assert [each.outcome for each in ollama_only.ms.journal if each.endpoint == "show"] == ["pending"]
+        journal = ollama_only.ms.journal
+        await until(lambda: [each.outcome for each in journal if each.endpoint == "show"] == ["pending"])
