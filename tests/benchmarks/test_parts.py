@@ -115,6 +115,7 @@ def soaked(
     return soak.report(Soak(states, list(plain)), 100 if len(set(megabytes)) > 1 else 0, "")
 
 
+@pytest.mark.slow  # beside other tests, a late edit of one answer can be taken for the next
 def test_turns_and_soak_run_through_one_bot(tmp_path: Path) -> None:
     with servers() as both:
         chats, workspace = itertools.count(90_000), tmp_path / "workspace"
