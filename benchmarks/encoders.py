@@ -74,14 +74,14 @@ class Choice:
 
 
 class _NoProvider:
-    """Implements `EmbeddingModel` for encoders on this machine."""
+    """Implements `EmbeddingModel`: only encoders on this machine are compared."""
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Received:
-        raise NotImplementedError(model)
+        raise ValueError(f"{model} is not on this machine")
 
 
 def _no_profile(provider: str) -> ProviderProfile:
-    raise NotImplementedError(provider)
+    raise ValueError(f"{provider} is not on this machine")
 
 
 class _Toolkits:

@@ -381,6 +381,5 @@ def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
 
 
 def _unreadable(entries: Sequence[Item]) -> dict[str, str]:
-    return (
-        {"unreadable": f"{len(entries)} entries of the calendar can't be read and are missing here"} if entries else {}
-    )
+    """What the answer says about entries that are missing in it."""
+    return {"unreadable": f"{len(entries)} in the calendar, missing here"} if entries else {}
