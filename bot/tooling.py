@@ -20,6 +20,7 @@ from routing.policy.models import Models
 from routing.ports import Clock, Embedder, VectorStore
 from routing.tools.embedding.backend import read_backend
 from routing.tools.embedding.builder import build_embedder
+from routing.tools.embedding.message_vectors import MessageVectors
 from routing.tools.selector import ToolSelector
 
 
@@ -31,7 +32,12 @@ class Tooling:
     selector: ToolSelector
     toolkits: WorkspaceToolkits
     mcp: McpClient
-    embedder: Embedder | None
+    messages: MessageVectors | None
+    """None with EMBEDDINGS=off."""
+
+    @property
+    def embedder(self) -> Embedder | None:
+        return self.messages.embedder if self.messages is not None else None
 
     async def start(self) -> None:
         """Connect to MCP servers and build the index, in the background."""
@@ -54,13 +60,12 @@ def build_tooling(
     environment: Environment,
     workspace: Workspace,
     dependencies: ToolDependencies,
-    embedder: Embedder | None,
+    messages: MessageVectors | None,
     vectors: VectorStore,
     approval: Approval,
     accounts: Accounts | None = None,
 ) -> Tooling:
     """Read the workspace's toolkits and build the toolbox. Connects to nothing yet."""
-    settings = environment.settings
     ours = builtin_source(dependencies)
     kits = [kit.toolkit for kit in ours.bound_toolkits()]
     toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
@@ -82,12 +87,14 @@ def build_tooling(
         accounts=accounts,
         metrics=dependencies.metrics,
     )
-    wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
-    selector = ToolSelector(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
-    return Tooling(toolbox, selector, toolkits, mcp, embedder)
+    selector = ToolSelector(toolbox.toolkits, messages, vectors, workspace.tool_index)
+    return Tooling(toolbox, selector, toolkits, mcp, messages)
 
 
-def embedder_of(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> Embedder | None:
-    """The embedder that EMBEDDINGS names; loads nothing yet."""
-    backend = read_backend(environment.settings.embeddings)
-    return build_embedder(backend, llm, lambda provider: models.config.profile(provider), clock)
+def message_vectors(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> MessageVectors | None:
+    """Vectors from the embedder that EMBEDDINGS names; loads nothing yet."""
+    settings = environment.settings
+    backend = read_backend(settings.embeddings)
+    embedder = build_embedder(backend, llm, lambda provider: models.config.profile(provider), clock)
+    wait = settings.embeddings_wait_seconds or backend.wait_seconds
+    return None if embedder is None else MessageVectors(embedder, wait)

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from routing.error_boundary import ErrorBoundary
-from routing.errors import EmbedderFailed, Reason
-from routing.ports import Embedder, VectorStore
-from routing.tools.fallback_reasons import BUSY, FAILED, INDEX_WAIT_SECONDS, MODEL_CHANGED, SLOW
+from routing.ports import VectorStore
+from routing.tools.embedding.message_vectors import MessageVectors
+from routing.tools.fallback_reasons import BUSY, FAILED, INDEX_WAIT_SECONDS, MODEL_CHANGED
 from routing.tools.index_builder import Index, IndexBuilder
 from routing.types.toolkits import Toolkit
-from routing.types.vectors import Floats
 
 if TYPE_CHECKING:  # numpy and the dictionaries are imported later, in a thread
     from routing.tools.selection.catalogue import Catalogue
@@ -78,16 +77,15 @@ class ToolSelector:
     def __init__(
         self,
         toolkits: Callable[[], tuple[Toolkit, ...]],
-        embedder: Embedder | None,
+        messages: MessageVectors | None,
         vectors: VectorStore,
         cache: Path | None = None,
-        wait_seconds: float = INDEX_WAIT_SECONDS,
     ) -> None:
-        """Without an embedder no vectors are compared. The index is stored in the file `cache` for the next start. A
-        message waits at most `wait_seconds` for its vectors."""
-        self._wait_seconds = wait_seconds
+        """Without the vectors of messages only words are compared. The index is stored in the file `cache` for the next
+        start, the tools' vectors in the database."""
         self._toolkits = toolkits
-        self._embedder = embedder
+        self._messages = messages
+        self._embedder = embedder = messages.embedder if messages is not None else None
         self._builder = IndexBuilder(embedder, vectors, cache)
         self._indexed: tuple[Toolkit, ...] | None = None
         self._last_reason = ""
@@ -166,7 +164,8 @@ class ToolSelector:
             return cached[message, among]
         with ErrorBoundary(log, "[Embeddings] A selection failed"):
             try:
-                async with asyncio.timeout(MAX_SECONDS + self._wait_seconds):
+                wait = self._messages.wait_seconds if self._messages is not None else 0.0
+                async with asyncio.timeout(MAX_SECONDS + wait):
                     found = await self._ranked(index.catalogue, message, among, index.fallback_reason)
             except TimeoutError:
                 self._last_reason = BUSY
@@ -185,9 +184,11 @@ class ToolSelector:
         failure, named = "", frozenset[str]()
         if decision is None:  # the vectors take time
             texts, named = self._unnamed(catalogue, clauses, among)
-            vectors, failure = await self._vectors(texts) if texts else ({}, "")
+            assert self._messages is not None
+            vectors, failure = await self._messages.of(texts)
             if vectors and not catalogue.accepts(vectors):
                 vectors, failure, self._indexed = {}, MODEL_CHANGED, None  # the next message builds the index again
+                self._messages.forget()
             decision = await self._in_thread(catalogue.ranker.decide, clauses, vectors, among)
         if texts:
             self._last_reason = failure
@@ -248,20 +249,6 @@ class ToolSelector:
 
     async def _in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*args, **kwargs))
-
-    async def _vectors(self, texts: Sequence[str]) -> tuple[dict[str, Floats], str]:
-        """Vectors by text, or the reason why there are none."""
-        assert self._embedder is not None
-        with ErrorBoundary(log, "[Embeddings] A message could not be embedded") as boundary:
-            try:
-                async with asyncio.timeout(self._wait_seconds):
-                    return dict(zip(texts, await self._embedder.embed(texts), strict=True)), ""
-            except TimeoutError:
-                return {}, SLOW
-            except EmbedderFailed as error:
-                return {}, error.reason
-        kind = type(boundary.error).__name__
-        return {}, Reason("the message could not be embedded ({error}, see the log)", error=kind)
 
 
 def _most_shown(toolkits: int) -> int:

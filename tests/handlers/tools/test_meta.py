@@ -21,6 +21,7 @@ from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.errors import EmbedderFailed, StorageFault, ToolFailed
 from routing.policy.models import Models
 from routing.ports import Facts
+from routing.tools.embedding.message_vectors import MessageVectors
 from routing.types.decisions import TierDecision
 from routing.types.llm import ToolCall
 from routing.types.messages import UserKey
@@ -89,7 +90,9 @@ async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
         tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about
     )
     approval = Approval(SqlActions(database, time.time), SqlAllowances(database), frozenset, time.time)
-    made.append(build_tooling(environment, workspace, dependencies, embedder, SqlVectors(database), approval))
+    made.append(
+        build_tooling(environment, workspace, dependencies, MessageVectors(embedder, 1), SqlVectors(database), approval)
+    )
     yield Bot(made[0], health, preferences)
     await made[0].close()
     await database.close()

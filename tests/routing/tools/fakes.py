@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from routing.errors import StorageFault
+from routing.tools.embedding.message_vectors import MessageVectors
 from routing.tools.fallback_reasons import INDEX_WAIT_SECONDS
 from routing.tools.selector import ToolSelector
 from routing.types.decisions import SIZES
@@ -155,7 +156,8 @@ class Selecting:
         self.toolkits: tuple[Toolkit, ...] = toolkits or (WEATHER, ALARM, MUSIC, BASICS)
         self.embedder = embedder
         self.store = store or FakeVectors()
-        self.selector = ToolSelector(lambda: self.toolkits, embedder, self.store, wait_seconds=wait_seconds)
+        self.messages = MessageVectors(embedder, wait_seconds) if embedder is not None else None
+        self.selector = ToolSelector(lambda: self.toolkits, self.messages, self.store)
 
     async def indexed(self, fallback_reason: str = "") -> Selecting:
         """Wait until the index is complete, or as complete as it can be; the background work sends no event."""

@@ -13,7 +13,6 @@ from routing.errors import EmbedderFailed
 from routing.tools.fallback_reasons import (
     BUSY,
     EMBEDDING,
-    FAILED,
     LOADING,
     MODEL_CHANGED,
     OFF,
@@ -80,7 +79,7 @@ async def test_a_failed_start_is_retried(made: Made, caplog: pytest.LogCaptureFi
         (RuntimeError("secret detail"), "the message could not be embedded (RuntimeError, see the log)"),
         (asyncio.CancelledError(), "the message could not be embedded (CancelledError, see the log)"),
         (fewer, "the message could not be embedded (ValueError, see the log)"),
-        (wordy, FAILED),
+        (wordy, "the message could not be embedded (TypeError, see the log)"),
     ],
     ids=["failed", "slow", "unforeseen", "cancelled inside", "too few", "no numbers"],
 )

@@ -131,3 +131,16 @@ async def test_toolkits_that_change_often_are_embedded_together(made: Made, monk
         await one.indexed(EMBEDDING)
     assert await one.found("alarm") == {"alarm": "keyword"}, "the words of the new ones are compared"
     assert len(embedder.asked) == asked
+
+
+async def test_a_vector_that_is_known_is_not_computed_again(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    assert one.messages is not None
+    rows, reason = await one.messages.of([OPEN, "hum a tune"])
+    assert (sorted(rows), reason) == (sorted([OPEN, "hum a tune"]), "")
+    asked = len(embedder.asked)
+    assert await one.found(OPEN) == {"weather": "embed"}
+    assert len(embedder.asked) == asked
+    one.messages.forget()
+    await one.messages.of([OPEN])
+    assert embedder.asked[asked:] == [(OPEN,)]
