@@ -1,14 +1,19 @@
-"""Finds the facts about a person that a message is about, by words and by the shipped encoder."""
+"""Finds the facts about a person that a message is about: by words, by the shipped encoder, and in a search by the one
+that EMBEDDINGS names."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from routing.bounded import SizeBounded
+from routing.bounded import Bounded, SizeBounded
+from routing.errors import EmbedderFailed
 from routing.ports import Embedder, FactStore
+from routing.tools.embedding.texts import FEW_TEXTS
 from routing.types.memory import NOTHING_REMEMBERED, Fact, Recollection
+from routing.types.vectors import Floats
 
 if TYPE_CHECKING:  # numpy and the stemmer are imported later, in a thread
     from routing.memory.index import Embed, FactIndex
@@ -23,13 +28,24 @@ MAX_INDEXED, FACTS_PER_INDEX = 8_000, 4
 """Maximum number of facts in all indexes together, about 10 MB; each index counts as a few more."""
 MAX_QUERY_CHARACTERS = 1_000
 """Length to which a message is cut."""
+SEARCH_SECONDS = 2.0
+"""How long a search waits for vectors of another encoder: e5 computes those of about 80 facts in this time. The next
+search goes on with the others."""
+MAX_ROWS = 4_000
+"""Maximum number of facts whose vectors by another encoder are kept, of all persons: 6 MB."""
+
+log = logging.getLogger("routing")
 
 
 class Memory:
     """Searches in a person's facts. Uses words alone without an encoder, or while it is loading."""
 
-    def __init__(self, facts: FactStore, embedder: Embedder | None) -> None:
+    def __init__(self, facts: FactStore, embedder: Embedder | None, other: Embedder | None = None) -> None:
+        """`embedder` is the shipped encoder. `other` takes longer and knows more languages; only a search waits for
+        it."""
         self.facts = facts
+        self._other = other
+        self._rows: Bounded[str, Floats] = Bounded(MAX_ROWS)
         self._embed = embedder.at_once if embedder is not None else None
         self._indexes: SizeBounded[int, FactIndex] = SizeBounded(
             MAX_INDEXED, lambda index: len(index.facts) + FACTS_PER_INDEX
@@ -67,8 +83,31 @@ class Memory:
         index = await self._index(person_id)
         if index is None:
             return []
-        best = index.scores([text[:MAX_QUERY_CHARACTERS] for text in texts], self._embed).best(limit, near)
-        return [index.facts[at] for at in best]
+        texts = [text[:MAX_QUERY_CHARACTERS] for text in texts]
+        similarity = await self._similarity(texts[0], index.facts, self._other) if near and self._other else None
+        return [index.facts[at] for at in index.scores(texts, self._embed, similarity).best(limit, near)]
+
+    async def _similarity(self, query: str, facts: Sequence[Fact], encoder: Embedder) -> Floats | None:
+        """The cosine of the query with each fact, 0 for those whose vectors took too long; None without vectors."""
+        asked: Floats | None = None
+        try:
+            async with asyncio.timeout(SEARCH_SECONDS):
+                (asked,) = await encoder.embed([query])
+                missing = [each.text for each in reversed(facts) if each.text not in self._rows]
+                for start in range(0, len(missing), FEW_TEXTS):
+                    texts = missing[start : start + FEW_TEXTS]
+                    for text, row in zip(texts, await encoder.embed(texts), strict=True):
+                        self._rows[text] = row
+        except EmbedderFailed as error:
+            log.info("[Memory] Searched by the shipped encoder: %s", error.reason)
+            return None
+        except TimeoutError:
+            log.info("[Memory] Not all facts could be compared within %g s", SEARCH_SECONDS)
+        if asked is None:
+            return None
+        from routing.memory.index import cosines
+
+        return cosines(asked, [self._rows.get(each.text) for each in facts])
 
     async def _index(self, person_id: int) -> FactIndex | None:
         """The index of the present facts; None if there are none."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 
+import numpy as np
 import pytest
 
+from routing.errors import EmbedderFailed
 from routing.memory import recall
 from routing.memory.recall import MAX_IN_PROMPT, MAX_PROMPT_CHARACTERS, Memory
 from routing.tools.embedding.static import StaticEmbedder
 from routing.types.memory import Fact
+from routing.types.vectors import Floats
 from tests.fakes import FakeFacts
 
 FACTS = (
@@ -121,3 +125,51 @@ async def test_the_indexes_are_bounded(facts: FakeFacts, monkeypatch: pytest.Mon
         await facts.add(person, Fact(0, "Likes tea", 0.0, "model"))
         assert [each.text for each in await memory.search(person, "tea", 3)] == ["Likes tea"]
     assert sum(len(each.facts) for each in memory._indexes.values()) <= 10
+
+
+class Related:
+    """An encoder that knows which facts answer a question: `number` of a fact by question."""
+
+    name = "related:1"
+
+    def __init__(self, number: int, *fates: Exception | None, seconds: float = 0.0) -> None:
+        self.number = number
+        self.fates = list(fates)
+        self.seconds = seconds
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        self.asked.extend(texts)
+        fate = self.fates.pop(0) if self.fates else None
+        if fate is not None:
+            raise fate
+        if self.seconds and len(self.asked) > 1:
+            await asyncio.sleep(self.seconds)
+        places = [FACTS.index(text) if text in FACTS else self.number for text in texts]
+        return np.eye(len(FACTS), dtype=np.float32)[places]
+
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        return None
+
+    async def close(self) -> None: ...
+
+
+async def test_a_search_compares_with_another_encoder_too(facts: FakeFacts) -> None:
+    other = Related(6)
+    memory = Memory(facts, None, other)
+    assert [each.text for each in await memory.search(1, "Τι όργανο παίζω;", 3)] == [FACTS[6]]
+    assert sorted(other.asked[1:]) == sorted(FACTS)
+    assert [each.text for each in await memory.search(1, "Τι όργανο παίζω;", 3)] == [FACTS[6]]
+    assert len(other.asked) == len(FACTS) + 2, "the facts are computed once"
+    assert await used(memory, "Τι όργανο παίζω;") == [], "a message does not wait for it"
+
+
+@pytest.mark.parametrize("fate", [EmbedderFailed("e5 is still loading"), None])
+async def test_a_search_goes_on_without_the_other_encoder(
+    facts: FakeFacts, fate: Exception | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "routing")
+    monkeypatch.setattr(recall, "SEARCH_SECONDS", 0.01)
+    memory = Memory(facts, None, Related(6, fate, seconds=60))
+    assert [each.text for each in await memory.search(1, "dog", 3)] == [FACTS[2]]
+    assert ("e5 is still loading" if fate else "Not all facts could be compared within 0.01 s") in caplog.text
