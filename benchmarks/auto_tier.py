@@ -5,10 +5,10 @@ wrote both halves, which flatters the result. The rows of a later, smaller set w
 been looked at since. The fresh set was written before the weights were trained and is only evaluated in totals, so it
 shows the accuracy on unseen sentences. The held-out set has long, polite, narrated, pasted, dictated and misspelt
 messages in 31 languages; it was written before the rows of `auto_tier_training.tsv`, and is only evaluated in sums.
-Baselines: LiteLLM's complexity heuristics, balanced always, and length alone;
-also ours without the phrases, and without the classifier. LiteLLM's classes are mapped to tiers in the way that is best
-for the half `tuning`: the best of all monotonic mappings, with or without coding for detected code. It gets only the
-text, because it does not use earlier turns.
+Baselines: LiteLLM's complexity heuristics, balanced always, and length alone; also ours without the phrases, without
+the classifier, and (`--e5`) with the vectors of EMBEDDINGS=e5. LiteLLM's classes are mapped to tiers in the way that is
+best for the half `tuning`: the best of all monotonic mappings, with or without coding for detected code. It gets only
+the text, because it does not use earlier turns.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
 from benchmarks.reporting.section import STANDARD_OUTPUT, Section, answered, grid, load, parser, percentile, write
 from routing.policy.auto.chooser import Chooser, default_chooser
 from routing.policy.auto.phrases import Phrases
+from routing.policy.auto.vector_classifier import VectorClassifier
+from routing.tools.selector import MAX_CHARACTERS
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 SET = Path(__file__).parent / "data" / "auto_tier.jsonl"
@@ -40,6 +42,7 @@ MIN_ACCEPTED, MAX_MILLISECONDS = 0.9, 1.0
 PRICES: Mapping[Tier, int] = {"balanced": 1, "smart": 3, "coding": 3, "deep": 5}
 """List prices of the default models of one vendor, as multiples of balanced."""
 TUNING, UNUSED = "tuning", "unused"
+WITH_E5 = "ours with e5"
 WARM_UP, ROUNDS, QUICK_ROUNDS = 20, 5, 1
 EXAMPLE = '{"text": "hi", "lang": "en", "accept": ["balanced"], "previous": []}'
 """A row for `--rows`; `lang` and `previous` may be left out."""
@@ -108,6 +111,24 @@ def chosen_by(chooser: Chooser) -> Classify:
     return classify
 
 
+def with_vectors() -> Classify:
+    """Our chooser with the vectors of e5, computed in this process. Raises RuntimeError if e5 is not installed."""
+    from routing.tools.embedding import e5
+    from routing.tools.embedding.rows import unit
+
+    chooser, classifier, encode = default_chooser(), VectorClassifier.load(), e5.load()
+
+    def classify(row: Row) -> Tier:
+        choose = partial(chooser.choose, row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures)
+        found = choose()
+        if found.unsure:
+            vector = unit(encode([row.text[:MAX_CHARACTERS]]), 1)[0]
+            found = choose(by_vector=classifier.predict(vector.tolist()))
+        return found.tier
+
+    return classify
+
+
 def _of_text(tier_of: Callable[[str], Tier], row: Row) -> Tier:
     return tier_of(row.text)
 
@@ -172,6 +193,8 @@ def run(given: Any) -> Section:
     """All choosers over the same rows."""
     rows = read()
     contestants: dict[str, Classify] = {"ours": ours, **parts()}
+    if getattr(given, "e5", False):
+        contestants[WITH_E5] = with_vectors()
     contestants |= {"balanced always": lambda _: DEFAULT_TIER, "length": by_length}
     notes = [f"Set of {len(rows)} rows, frozen {FROZEN}, SHA-256 {DIGEST[:16]}. {load().capitalize()}."]
     for name, classify in litellm_classes().items():
@@ -179,7 +202,10 @@ def run(given: Any) -> Section:
         contestants[name] = partial(_of_text, tier_of)
         notes.append(f"{name}: its classes, the simplest first, stand for {way}.")
     notes += [f"Of {len(later)} rows in {path.stem}: {shares}." for path, later, shares in _newer(contestants)]
-    results = {name: measure(each, rows, QUICK_ROUNDS if given.quick else ROUNDS) for name, each in contestants.items()}
+    results = {
+        name: measure(each, rows, QUICK_ROUNDS if given.quick or name == WITH_E5 else ROUNDS)
+        for name, each in contestants.items()
+    }
     found = {name: figures(rows, result) for name, result in results.items()}
     kept = (
         found["ours"][UNUSED]["accepted"] >= MIN_ACCEPTED and found["ours"]["milliseconds"]["p99"] <= MAX_MILLISECONDS
@@ -213,7 +239,7 @@ def _table(found: Mapping[str, Any], part: str) -> str:
     return f"{grid(lines)}\n"
 
 
-def judged(path: Path) -> dict[str, Any]:
+def judged(path: Path, classify: Classify = ours) -> dict[str, Any]:
     """Classifies the rows of a file: the tier of each, the share accepted, and milliseconds per row. Raises OSError, or
     ValueError with the line of a bad row."""
     rows = []
@@ -228,7 +254,7 @@ def judged(path: Path) -> dict[str, Any]:
             ) from error
     if not rows:
         raise ValueError(f"the file has no rows; a row is a line such as {EXAMPLE}")
-    result = measure(ours, rows, ROUNDS)
+    result = measure(classify, rows, ROUNDS)
     return {
         "accepted": _share(list(zip(rows, result.chosen, strict=True))),
         "rows": [{"text": row.text, "tier": tier} for row, tier in zip(rows, result.chosen, strict=True)],
@@ -251,11 +277,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument(
         "--rows", type=Path, metavar="FILE", help=f"judge the lines of FILE instead, such as {EXAMPLE}"
     )
+    options.add_argument("--e5", action="store_true", help="also with EMBEDDINGS=e5; with --rows, only so")
     given = options.parse_args(arguments)
     if given.rows is None:
         return answered(options, arguments, run)
     try:
-        found = judged(given.rows)
+        found = judged(given.rows, with_vectors() if given.e5 else ours)
+    except RuntimeError as fault:
+        options.exit(2, f"{fault}.\n")
     except OSError as fault:
         options.exit(2, f"{given.rows} can't be read: {fault.strerror}.\n")
     except ValueError as fault:

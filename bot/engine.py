@@ -13,7 +13,7 @@ from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
 from bot.observability.health import ProcessHealth
 from bot.observability.health_persistence import HealthPersistence
-from bot.tooling import Tooling, build_tooling, embedder_of
+from bot.tooling import Tooling, build_tooling, message_vectors
 from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
 from handlers.council.council import CouncilSessions
@@ -126,9 +126,10 @@ async def build_engine(
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     accounts = build_accounts(settings, workspace, stores.accounts, stores.people, clock)
-    embedder = embedder_of(environment, llm, models, steady)
+    messages = message_vectors(environment, llm, models, steady)
+    embedder = messages.embedder if messages is not None else None
     shipped = embedder if isinstance(embedder, StaticEmbedder) else StaticEmbedder() if embedder is not None else None
-    memory = Memory(stores.facts, shipped)
+    memory = Memory(stores.facts, shipped, None if embedder is shipped else embedder)
     learning = Learning(stores.examples, stores.chats, shipped, lambda: models.config.learning)
     limits = ScheduleLimits(settings.schedules_per_person, 60 * settings.schedule_shortest_minutes)
     schedules = Schedules(stores.schedules, stores.preferences, clock, limits)
@@ -155,7 +156,7 @@ async def build_engine(
         metrics=messaging.metrics,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
-    tooling = build_tooling(environment, workspace, needed, embedder, stores.vectors, approval, accounts.accounts)
+    tooling = build_tooling(environment, workspace, needed, messages, stores.vectors, approval, accounts.accounts)
     caller = ModelCaller(llm, models.health, steady, guard)
     router = Router(
         models=models,
@@ -163,7 +164,7 @@ async def build_engine(
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
         sources=TurnSources(
-            stores.preferences, stores.history, owner_files, files.picture, stores.accounts, memory, learning
+            stores.preferences, stores.history, owner_files, files.picture, stores.accounts, memory, learning, messages
         ),
         clock=clock,
         steady=steady,

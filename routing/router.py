@@ -25,8 +25,9 @@ from routing.ports import (
     ServiceAccountStore,
     Tools,
 )
+from routing.tools.embedding.message_vectors import MessageVectors
 from routing.tools.offer import Toolset, TurnTools
-from routing.turn import auto_tier
+from routing.turn.auto_tier import AutoTier
 from routing.turn.context import Context
 from routing.turn.context_window import Window
 from routing.turn.loop import TurnLoop
@@ -71,7 +72,7 @@ class Compacted:
 @dataclass(frozen=True, slots=True)
 class TurnSources:
     """What a turn reads. `picture` fetches an attachment; None if it is gone. `memory` searches the facts about a
-    person, `learning` their examples."""
+    person, `learning` their examples. `messages` computes vectors; None with EMBEDDINGS=off."""
 
     preferences: PreferenceStore
     history: HistoryStore
@@ -80,6 +81,7 @@ class TurnSources:
     accounts: ServiceAccountStore
     memory: Memory
     learning: Learning
+    messages: MessageVectors | None
 
 
 class Router:
@@ -96,6 +98,7 @@ class Router:
         steady: Clock,
     ) -> None:
         self.models = models
+        self.auto_tier = AutoTier(sources.history, sources.messages)
         self._caller = caller
         self._guard = guard
         self._tools = tools
@@ -126,7 +129,7 @@ class Router:
         learned = await self._sources.learning.about(question)
         auto = None
         if tiers.is_auto(preferences, models.config.default_tier):
-            auto = await auto_tier.choose(models, self._sources.history, question, preferences, context, learned)
+            auto = await self.auto_tier.choose(models, question, preferences, context, learned)
         turn = TurnInput(
             question=question,
             preferences=preferences,

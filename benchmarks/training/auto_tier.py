@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import compress
@@ -71,37 +71,54 @@ def training_set(rows: Sequence[Row], phrases: Phrases) -> TrainingSet:
         hits = phrases.find(message)
         found.append(np.array(sorted(buckets(message)), np.int64))
         dense.append(dense_features(message, hits, score(message, hits)))
+    labels, weights = labelled(rows)
+    return TrainingSet(
+        np.concatenate(found),
+        np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64),
+        np.array(dense, np.float32),
+        labels,
+        weights,
+    )
+
+
+def labelled(rows: Sequence[Row]) -> tuple[Array, Array]:
+    """A column for each tier, 1 where it is accepted; and the weights of the rows, so that each tier has its share."""
     labels = np.array([[tier in row.accepted for tier in TIERS] for row in rows], np.float32)
     weights = np.array([WEIGHTS.get(row.kind, TUNING_WEIGHT) for row in rows], np.float32)
     even = labels / labels.sum(1, keepdims=True)
     shares = (even * weights[:, None]).sum(0)
     factors = np.array([SHARES[tier] for tier in TIERS], np.float32) / np.maximum(shares / shares.sum(), EPSILON)
     weights *= (even * factors).sum(1)
-    return TrainingSet(
-        np.concatenate(found),
-        np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64),
-        np.array(dense, np.float32),
-        labels,
-        (weights / weights.mean()).astype(np.float32),
-    )
+    return labels, (weights / weights.mean()).astype(np.float32)
 
 
 def train(given: TrainingSet, seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, Array]:
     """The weights of the buckets and of the dense features."""
     rng = np.random.default_rng(seed)
     theta = np.zeros((BUCKETS + DENSE_FEATURES, len(TIERS)), np.float32)
+    descend(
+        theta,
+        lambda batch: _gradient(theta, given, batch, rng) + RIDGE * theta,
+        len(given.weights),
+        epochs,
+        rng,
+    )
+    return theta[:BUCKETS], theta[BUCKETS:]
+
+
+def descend(theta: Array, gradient: Callable[[Ids], Array], count: int, epochs: int, rng: np.random.Generator) -> None:
+    """Improve `theta` in place with Adam; `gradient` is that of a batch of the `count` rows."""
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    step, many = 0, len(given.weights)
+    step = 0
     for epoch in range(epochs):
-        order = rng.permutation(many)
-        for start in range(0, many, BATCH):
-            gradient = _gradient(theta, given, order[start : start + BATCH], rng) + RIDGE * theta
+        order = rng.permutation(count)
+        for start in range(0, count, BATCH):
+            slope = gradient(order[start : start + BATCH])
             step += 1
-            first += (1 - BETA1) * (gradient - first)
-            second += (1 - BETA2) * (gradient * gradient - second)
+            first += (1 - BETA1) * (slope - first)
+            second += (1 - BETA2) * (slope * slope - second)
             size = LEARNING_RATE * (1 - epoch / epochs) / (1 - BETA1**step)
             theta -= size * first / (np.sqrt(second / (1 - BETA2**step)) + EPSILON)
-    return theta[:BUCKETS], theta[BUCKETS:]
 
 
 def _gradient(theta: Array, given: TrainingSet, batch: Ids, rng: np.random.Generator) -> Array:
@@ -116,15 +133,21 @@ def _gradient(theta: Array, given: TrainingSet, batch: Ids, rng: np.random.Gener
     dense[:, 1:] *= rng.random((len(batch), DENSE_FEATURES - 1)) >= DENSE_DROPOUT
     scores = dense @ theta[BUCKETS:]
     scores += _summed(theta[ids] * share[:, None], rows, len(batch))
-    parts = np.exp(scores - scores.max(1, keepdims=True))
-    likely = parts / parts.sum(1, keepdims=True)
-    wanted = likely * given.labels[batch]
-    wanted /= np.maximum(wanted.sum(1, keepdims=True), 1e-12)
-    error = (likely - wanted) * given.weights[batch][:, None] / len(batch)
+    error = errors(scores, given.labels[batch], given.weights[batch])
     gradient = np.empty_like(theta)
     gradient[:BUCKETS] = _summed(error[rows] * share[:, None], ids, BUCKETS)
     gradient[BUCKETS:] = dense.T @ error
     return gradient
+
+
+def errors(scores: Array, labels: Array, weights: Array) -> Array:
+    """The gradient of the mean negative log-likelihood of the accepted tiers, by the scores."""
+    parts = np.exp(scores - scores.max(1, keepdims=True))
+    likely = parts / parts.sum(1, keepdims=True)
+    wanted = likely * labels
+    wanted /= np.maximum(wanted.sum(1, keepdims=True), 1e-12)
+    error: Array = (likely - wanted) * weights[:, None] / len(scores)
+    return error
 
 
 def _summed(values: Array, places: Ids, length: int) -> Array:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Collection, Sequence
+from functools import partial
 
 from routing.policy.auto.chooser import default_chooser
-from routing.policy.auto.decision import EVIDENCE, decide
+from routing.policy.auto.classifier import Prediction
+from routing.policy.auto.decision import EVIDENCE, AutoDecision, decide
+from routing.policy.auto.vector_classifier import VectorClassifier
 from routing.policy.models import Models
 from routing.policy.tiers import tiers_for
 from routing.ports import HistoryStore
+from routing.tools.embedding.message_vectors import MessageVectors
+from routing.tools.selector import MAX_CHARACTERS
 from routing.turn.context import Context
 from routing.types.decisions import TierDecision
 from routing.types.learning import NOTHING_LEARNED, Learned
@@ -19,33 +26,77 @@ from routing.types.turns import Question
 EARLIER_TURNS = 3
 """Number of earlier turns whose tiers count."""
 
+log = logging.getLogger("routing")
 
-async def choose(
-    models: Models,
-    history: HistoryStore,
-    question: Question,
-    preferences: Preferences,
-    context: Context,
-    learned: Learned = NOTHING_LEARNED,
-) -> TierDecision:
-    """Return the tier and the reason. A repeated question gets the tier it had the first time, unless something was
-    `learned` since. A message that asks to think hard is taken at its word."""
-    if not default_chooser.cache_info().currsize:
-        await asyncio.to_thread(default_chooser)
-    previous = await history.tiers(question.conversation_id, EARLIER_TURNS, question.replaces)
-    usable = [each for each in allowed(models, preferences) if each in tiers_for(question.person.role)]
-    found = default_chooser().choose(
-        question.text,
-        previous=previous,
-        had_code=previous[-1:] == ("coding",) or "```" in context.last_answer(),
-        allowed=usable,
-        pictures=len(question.pictures),
-    )
-    other = learned.tier(found.tier) if "intent" not in found.signals else None
-    if other is not None and other[0] in usable:
-        found = decide(other[0], ("corrected" if other[1] == "choose" else "disliked",), usable)
-    signals = tuple(EVIDENCE[each] for each in found.signals)
-    return TierDecision(found.tier, "auto", f"auto: {found.evidence}", signals)
+
+class AutoTier:
+    """Chooses the tier of each question."""
+
+    def __init__(self, history: HistoryStore, messages: MessageVectors | None = None) -> None:
+        """`messages` are asked where words leave the tier open, if their encoder is the classifier's."""
+        self._history = history
+        self._messages = messages
+        self._classifier: VectorClassifier | None = None
+
+    async def choose(
+        self,
+        models: Models,
+        question: Question,
+        preferences: Preferences,
+        context: Context,
+        learned: Learned = NOTHING_LEARNED,
+    ) -> TierDecision:
+        """Return the tier and the reason. A repeated question gets the tier it had the first time, unless something was
+        `learned` since. A message that asks to think hard is taken at its word."""
+        previous = await self._history.tiers(question.conversation_id, EARLIER_TURNS, question.replaces)
+        usable = [each for each in allowed(models, preferences) if each in tiers_for(question.person.role)]
+        had_code = previous[-1:] == ("coding",) or "```" in context.last_answer()
+        found = await self.decide(question.text, usable, previous, had_code, len(question.pictures))
+        other = learned.tier(found.tier) if "intent" not in found.signals else None
+        if other is not None and other[0] in usable:
+            found = decide(other[0], ("corrected" if other[1] == "choose" else "disliked",), usable)
+        signals = tuple(EVIDENCE[each] for each in found.signals)
+        return TierDecision(found.tier, "auto", f"auto: {found.evidence}", signals)
+
+    async def decide(
+        self,
+        text: str,
+        usable: Collection[Tier],
+        previous: Sequence[Tier] = (),
+        had_code: bool = False,
+        pictures: int = 0,
+    ) -> AutoDecision:
+        """The tier of a message among those that are `usable`; see `Chooser.choose`. Takes less than a millisecond,
+        unless it waits for the message's vector."""
+        if not default_chooser.cache_info().currsize:
+            await asyncio.to_thread(default_chooser)
+        choose = partial(
+            default_chooser().choose,
+            text,
+            previous=previous,
+            had_code=had_code,
+            allowed=usable,
+            pictures=pictures,
+        )
+        found = choose()
+        if found.unsure and (by_vector := await self._by_vector(text)) is not None:
+            found = choose(by_vector=by_vector)
+        return found
+
+    async def _by_vector(self, text: str) -> Prediction | None:
+        """What the vector of the message says; None without one."""
+        if self._messages is None:
+            return None
+        if self._classifier is None:
+            self._classifier = await asyncio.to_thread(VectorClassifier.load)
+        if self._messages.embedder.name != self._classifier.encoder:
+            return None
+        text = text[:MAX_CHARACTERS]
+        rows, reason = await self._messages.of([text])
+        if reason:
+            log.info("[AutoTier] By words alone: %s", reason)
+            return None
+        return self._classifier.predict(rows[text].tolist())
 
 
 def allowed(models: Models, preferences: Preferences) -> tuple[Tier, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from dataclasses import dataclass
 
@@ -13,7 +12,6 @@ from bot.admin.page_context import PageContext, signed_in
 from handlers.access.roles import NO_PERSON
 from handlers.tool_reports.tool_offer import ORDERS, STAGES
 from routing.config.presentation import Strategy
-from routing.policy.auto.chooser import default_chooser
 from routing.policy.auto.decision import EVIDENCE
 from routing.policy.tiers import split_prefix, tiers_for
 from routing.tools.offer import ToolOffer, TurnTools
@@ -89,9 +87,8 @@ async def _tier(context: PageContext, text: str, role: Role) -> TierDecision:
     if prefix is not None:
         tier, reasons = prefix, (f"the message begins with !{prefix}",)
     else:
-        chooser = await asyncio.to_thread(default_chooser)
         usable = [each for each in allowed(models, Preferences()) if each in tiers_for(role)]
-        found = chooser.choose(rest, allowed=usable)
+        found = await context.app.engine.router.auto_tier.decide(rest, usable)
         tier, reasons = found.tier, tuple(EVIDENCE[each] for each in found.signals)
     choice = models.configured(tier, Preferences())
     return TierDecision(tier, reasons, choice.model, choice.reasoning)

@@ -29,6 +29,8 @@ MIN_SCORE_AFTER_SMART = 0.8
 MIN_SCORE_ABOUT_TEXT = 3.0
 """Minimum score of a message about a given text."""
 
+SURE = 0.95
+"""Probability from which a prediction by words needs no vector: that of four in ten messages (measured)."""
 RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.25, 0.15
 """Minimum probability of the conversation's topic in a short message that only hints at it."""
 _MATHEMATICAL_IDEAS: tuple[Idea, ...] = ("prove", "show")
@@ -67,27 +69,28 @@ class Chooser:
         had_code: bool = False,
         allowed: Collection[Tier] = TIERS,
         pictures: int = 0,
+        by_vector: Prediction | None = None,
     ) -> AutoDecision:
         """Choose the tier of a message. `previous` are the tiers of earlier turns, newest last; `had_code`: the last
-        turn was about code; `pictures` counts the pictures of the message. Never raises. Reads a bounded part of the
-        text, in less than a millisecond."""
-        tier, signals = self._choose_tier(preprocess(text), tuple(previous), had_code, pictures)
-        return decide(tier, signals, allowed)
-
-    def _choose_tier(
-        self, message: PreparedMessage, previous: tuple[Tier, ...], had_code: bool, pictures: int
-    ) -> Choice:
+        turn was about code; `pictures` counts the pictures of the message; `by_vector` is what a classifier of its
+        vector predicts. Never raises. Reads a bounded part of the text, in less than a millisecond."""
+        message = preprocess(text)
         if not message.units or features.is_arithmetic(message.raw):
-            return DEFAULT_TIER, ("picture",) if pictures else ("everyday",)
+            return decide(DEFAULT_TIER, ("picture",) if pictures else ("everyday",), allowed)
         hits = self.phrases.find(message)
         if _is_about_text(message, hits):
             head = message.head()
             hits = self.phrases.find(head)
-            return _choose_for_text(score(head, hits, material=message.raw))
+            return decide(*_choose_for_text(score(head, hits, material=message.raw)), allowed)
         scores = score(message, hits)
-        classifier = None if _mentions_thinking(hits) else self.classifier
-        scored = ScoredMessage(message, hits, scores, classifier.predict(message, hits, scores) if classifier else None)
-        return _choose(scored, previous, had_code, pictures)
+        prediction = None
+        if self.classifier is not None and not _mentions_thinking(hits):
+            prediction = self.classifier.predict(message, hits, scores)
+        unsure = prediction is not None and prediction.probability < SURE
+        if prediction is not None and by_vector is not None:
+            prediction = prediction.joined(by_vector)
+        scored = ScoredMessage(message, hits, scores, prediction)
+        return decide(*_choose(scored, tuple(previous), had_code, pictures), allowed, unsure)
 
 
 @cache

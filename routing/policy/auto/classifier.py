@@ -32,6 +32,8 @@ LENGTH_EXPONENT = 0.3
 MAX_PHRASES = 2
 """Maximum number of phrases of one idea that count."""
 DENSE_FEATURES = 16 + len(IDEAS)
+WORDS_SHARE = 0.5
+"""Exponent of the probabilities by words beside those by the vector: words alone are right less often (measured)."""
 RAISED_TIERS = tuple(tier for tier in TIERS if tier != DEFAULT_TIER)
 """The tiers that words have weights for: how much more likely each is than the default tier."""
 
@@ -45,6 +47,16 @@ class Prediction:
     @property
     def tier(self) -> Tier:
         return max(self.probabilities, key=self.probabilities.__getitem__)
+
+    @property
+    def probability(self) -> float:
+        """That of the most probable tier."""
+        return self.probabilities[self.tier]
+
+    def joined(self, other: Prediction) -> Prediction:
+        """The product of this prediction, by words, and of another, by the vector."""
+        joint = {tier: self.probabilities[tier] ** WORDS_SHARE * other.probabilities[tier] for tier in TIERS}
+        return Prediction({tier: part / sum(joint.values()) for tier, part in joint.items()})
 
 
 class LinearClassifier:

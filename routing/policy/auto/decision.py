@@ -82,18 +82,20 @@ _INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AutoDecision:
-    """The best allowed tier; `evidence` describes the `signals` in a short English clause."""
+    """The best allowed tier; `evidence` describes the `signals` in a short English clause. `unsure`: a vector of the
+    message may tell more."""
 
     tier: Tier
     evidence: str
     signals: tuple[Signal, ...]
+    unsure: bool = False
 
 
-def decide(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
+def decide(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier], unsure: bool = False) -> AutoDecision:
     """The best allowed tier with its reason; the default tier if none is allowed."""
     tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
     shown = signals[:MAX_SHOWN_SIGNALS] or ("everyday",)
     evidence = ", ".join(EVIDENCE[each] for each in shown)
     if tier != wanted:
         evidence += f"; {wanted} is not allowed"
-    return AutoDecision(tier, evidence, shown)
+    return AutoDecision(tier, evidence, shown, unsure)

@@ -28,12 +28,12 @@ def build_embedder(
         case "litellm":
             return RemoteEmbedder(backend.model, client, profile)
         case "e5":
-            return WorkerEmbedder(_e5_name(), Launch(E5_MODEL, E5_LOADER), clock)
+            return WorkerEmbedder(e5_name(), Launch(E5_MODEL, E5_LOADER), clock)
         case "sentence-transformers":
             return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
 
 
-def _e5_name() -> str:
+def e5_name() -> str:
     """Contains a hash of all that the vectors depend on."""
     try:
         release = version(E5_PACKAGE)

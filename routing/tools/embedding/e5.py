@@ -89,6 +89,10 @@ class E5:
         self._norm = weights.tensor("emb.ln.w", width), weights.tensor("emb.ln.b", width)
         self._layers = [Layer.load(weights, number) for number in range(self._size.layers)]
 
+    @property
+    def width(self) -> int:
+        return self._size.width
+
     @classmethod
     def load(cls, path: Path) -> Self:
         """Raises OSError, ValueError, KeyError or struct.error."""

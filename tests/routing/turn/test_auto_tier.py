@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
+from routing.errors import EmbedderFailed
+from routing.policy.auto.vector_classifier import VectorClassifier
 from routing.policy.models import Models
-from routing.turn import auto_tier
+from routing.tools.embedding.message_vectors import MessageVectors
+from routing.turn.auto_tier import AutoTier, allowed
 from routing.types.messages import Attachment
 from routing.types.people import Override, Person, Preferences
-from routing.types.tiers import Tier
+from routing.types.tiers import TIERS, Tier
 from routing.types.turns import Question
+from tests.routing.tools.fakes import FakeEmbedder, Outcome
 
 FENCE = "Here:\n```python\nprint(1)\n```"
 PHOTO = Attachment("image", "a.png", "image/png", 5, "telegram:abc")
@@ -35,13 +41,13 @@ def test_only_allowed_and_available_tiers_are_chosen(
     document: str, keys: dict[str, str], tiers: tuple[Tier, ...]
 ) -> None:
     config = read_config(jsonfile.parse(document, "x.json"), keys, {}, ())
-    assert auto_tier.allowed(Models(config, Catalog.load(BUNDLED)), Preferences()) == tiers
+    assert allowed(Models(config, Catalog.load(BUNDLED)), Preferences()) == tiers
 
 
 def test_a_persons_model_makes_a_tier_available() -> None:
     models = Models(read_config(jsonfile.parse("{}", "x.json"), {"mistral": "k"}, {}, ()), Catalog.load(BUNDLED))
     own = Preferences(overrides={"deep": Override("mistral/mistral-large")})
-    assert auto_tier.allowed(models, own) == ("balanced", "deep")
+    assert allowed(models, own) == ("balanced", "deep")
 
 
 @dataclass(slots=True)
@@ -50,6 +56,7 @@ class Talk:
 
     tiers_by_id: tuple[tuple[int, Tier], ...] = ()
     answer: str = ""
+    messages: MessageVectors | None = None
 
     async def tiers(self, conversation_id: int, limit: int, before: int | None = None) -> tuple[Tier, ...]:
         return tuple(tier for at, tier in self.tiers_by_id if before is None or at < before)[-limit:]
@@ -61,7 +68,7 @@ class Talk:
         models = Models(read_config(jsonfile.parse("{}", "x.json"), {"openai": "k"}, {}, ()), Catalog.load(BUNDLED))
         question = Question(Person(1, "owner", "Ann"), 1, text, **more)
         talk: Any = self  # only what the choice reads of a history and a context
-        found = await auto_tier.choose(models, talk, question, Preferences(), talk)
+        found = await AutoTier(talk, self.messages).choose(models, question, Preferences(), talk)
         return found.tier, found.signals
 
 
@@ -80,3 +87,53 @@ async def test_a_retry_ignores_the_turn_it_replaces() -> None:
     talk = Talk(((1, "balanced"), (3, "deep")))
     assert (await talk.chooses("hm?"))[0] == "deep"
     assert (await talk.chooses("hm?", replaces=3))[0] == "balanced"
+
+
+OPEN = "My neighbour keeps bees and I wonder about the honey"
+"""A message whose tier words leave open."""
+CLEAR = "good morning"
+
+
+def encoder(tier: Tier, *fates: Outcome) -> FakeEmbedder:
+    """Makes vectors that mean one tier, under the name of the encoder that the classifier knows."""
+    classifier = VectorClassifier.load()
+    meant = np.array(classifier.weights[TIERS.index(tier)], np.float32)
+    row = meant / np.linalg.norm(meant)
+    return FakeEmbedder(*(fates or [lambda rows: np.array([row] * len(rows))]), name=classifier.encoder)
+
+
+@pytest.mark.parametrize("tier", ["smart", "deep", "coding"])
+async def test_a_vector_decides_where_words_leave_it_open(tier: Tier) -> None:
+    assert (await Talk().chooses(OPEN))[0] == "balanced"
+    knows = encoder(tier)
+    assert (await Talk(messages=MessageVectors(knows, 1)).chooses(OPEN))[0] == tier
+    assert knows.asked == [(OPEN,)]
+
+
+async def test_a_message_that_words_decide_needs_no_vector() -> None:
+    knows = encoder("deep")
+    assert (await Talk(messages=MessageVectors(knows, 1)).chooses(CLEAR))[0] == "balanced"
+    assert knows.asked == []
+
+
+async def test_vectors_of_another_encoder_are_not_used() -> None:
+    other = FakeEmbedder(name="another")
+    assert (await Talk(messages=MessageVectors(other, 1)).chooses(OPEN))[0] == "balanced"
+    assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    ("fate", "reason"),
+    [
+        (EmbedderFailed("e5 is still loading"), "e5 is still loading"),
+        (ValueError("broken"), "the message could not be embedded (ValueError, see the log)"),
+        (asyncio.Event(), "the embeddings took too long"),
+    ],
+)
+async def test_without_its_vector_words_decide_and_the_log_says_why(
+    fate: Outcome, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "routing")
+    late = MessageVectors(encoder("deep", fate), 0.01)
+    assert (await Talk(messages=late).chooses(OPEN))[0] == "balanced"
+    assert f"[AutoTier] By words alone: {reason}" in caplog.text

@@ -11,11 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import auto_tier
+from routing.memory.recall import Memory
+from routing.policy.auto.vector_classifier import VectorClassifier
 from routing.tools.embedding import e5, e5_weights
 from routing.tools.embedding.backend import E5_PACKAGE, read_backend
-from routing.tools.embedding.builder import build_embedder
+from routing.tools.embedding.builder import build_embedder, e5_name
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.tools.embedding.worker import WorkerEmbedder
+from routing.types.memory import Fact
+from routing.types.tiers import Tier
+from tests.fakes import FakeFacts
 from tests.routing.llm.local.conftest import ManualClock
 from tests.routing.tools.embedding.test_remote import FakeEmbeddings, profile
 from tests.routing.tools.selection.test_encoder_files import missing
@@ -51,6 +57,13 @@ def model() -> e5.E5:
     if find_spec(E5_PACKAGE) is None:
         missing("e5 is not installed (make embeddings installs it)")
     return e5.E5.load(e5_weights.weights_file())
+
+
+def test_the_tier_classifier_was_trained_with_this_encoder() -> None:
+    """Otherwise `/tier auto` would not use it."""
+    if find_spec(E5_PACKAGE) is None:
+        missing("e5 is not installed (make embeddings installs it)")
+    assert VectorClassifier.load().encoder == e5_name()
 
 
 @pytest.fixture
@@ -117,3 +130,26 @@ def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(e5_weights, "E5_PACKAGE", "no_such_package")
     with pytest.raises(RuntimeError, match=r"^e5 is not installed: run `make embeddings`$"):
         e5.load()
+
+
+async def test_a_question_finds_the_fact_that_answers_it_in_any_language(embedder: WorkerEmbedder) -> None:
+    store = FakeFacts()
+    for each in ("Works in a bakery", "Drives a red Skoda", "Is afraid of spiders", "Rents a flat on the third floor"):
+        await store.add(1, Fact(0, each, 0.0, "model"))
+    await embedder.embed(["ready"] * (FEW_TEXTS + 1))
+    memory = Memory(store, None, embedder)
+    for query, answer in (("Πού δουλεύω;", "Works in a bakery"), ("ฉันกลัวอะไร", "Is afraid of spiders")):
+        assert (await memory.search(1, query, 1))[0].text == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "by_words", "tier"),
+    [
+        ("Γιατί δεν μπορώ να μετρήσω όλους τους πραγματικούς με τους φυσικούς;", "smart", "deep"),
+        ("Είναι καλή ιδέα να αφήσω τη δουλειά μου για να ανοίξω φούρνο;", "coding", "balanced"),
+    ],
+)
+def test_a_vector_corrects_the_tier_that_words_chose(model: e5.E5, text: str, by_words: Tier, tier: Tier) -> None:
+    row = auto_tier.Row(text, (tier,), "", "")
+    assert auto_tier.ours(row) == by_words
+    assert auto_tier.with_vectors()(row) == tier
