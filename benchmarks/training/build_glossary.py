@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from routing.tools.selection.glossary import (
     STEMMERS,
     TABLE,
     UNSPACED,
+    WITH_MARKS,
     Kind,
     hashed,
 )
-from routing.tools.selection.words import normal, written
+from routing.tools.selection.words import normal, written, written_with_marks
 
 FOLDER = TABLE.parent / "glossaries"
 COMMON = "en.txt"
@@ -32,6 +33,8 @@ even if one of them exists in another language ("regards")."""
 _SMALL = "for with in on at to of from by and or is are the a an my me i you it we they this that not"
 SMALL = frozenset(_SMALL.split())
 """English words that win when several have the same translation."""
+SHORT_WORDS = ("vi",)
+"""Languages of one-syllable words, many of which are English words when written without diacritics ("can", "to")."""
 WHOLE = 0.75
 """Minimum share of a word that a prefix must have to identify it."""
 
@@ -45,31 +48,36 @@ def compiled(folder: Path = FOLDER) -> dict[str, NDArray[Any]]:
     speakers: dict[int, int] = {}
     english: dict[str, int] = {}
     files = sorted(folder.glob("*.tsv"))
+    common = (folder / COMMON).read_text("utf-8").split() if (folder / COMMON).exists() else []
     for bit, path in enumerate(files, 1):
         language = path.stem
         stemmer = Stemmer.Stemmer(STEMMERS[language]) if language in STEMMERS else None
-        for meant, form in _lines(path):
-            value = english.setdefault(meant, len(english))
+        lines = [*_lines(path)]
+        for meant, form in lines:
+            english.setdefault(meant, len(english))
             _speaks(speakers, 0, meant)
             if language not in UNSPACED:
-                _speaks(speakers, bit, form)
-            for kind, text in _keys(language, form, stemmer):
-                meanings.setdefault(hashed(f"{language}{kind}{text}"), value)
+                _speaks(speakers, bit, form, without=common if language in SHORT_WORDS else ())
+        for read in (written_with_marks, written) if language in WITH_MARKS else (written,):
+            for meant, form in lines:
+                for kind, text in _keys(language, form, read, stemmer):
+                    meanings.setdefault(hashed(f"{language}{kind}{text}"), english[meant])
     keys, words = sorted(meanings), sorted(speakers)
-    common = (folder / COMMON).read_text("utf-8").split() if (folder / COMMON).exists() else []
     return {
         "keys": np.array(keys, "<u8"),
         "values": np.array([meanings[key] for key in keys], "<u2"),
         "words": np.array(words, "<u8"),
-        "speakers": np.array([speakers[word] for word in words], "<u4"),
+        "speakers": np.array([speakers[word] for word in words], "<u8"),
         "common": np.array(sorted(map(hashed, common)), "<u8"),
         "english": np.array("\n".join(english)),
         "languages": np.array("\n".join((ENGLISH, *(path.stem for path in files)))),
     }
 
 
-def _speaks(speakers: dict[int, int], bit: int, form: str) -> None:
+def _speaks(speakers: dict[int, int], bit: int, form: str, without: Collection[str] = ()) -> None:
     for word in written(form):
+        if word in without:
+            continue
         speakers[hashed(word)] = speakers.get(hashed(word), 0) | 1 << bit
 
 
@@ -83,12 +91,14 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         yield from ((meant, each[rank]) for meant, each in forms if rank < len(each))
 
 
-def _keys(language: str, form: str, stemmer: Stemmer.Stemmer | None) -> Iterator[tuple[Kind, str]]:
+def _keys(
+    language: str, form: str, read: Callable[[str], list[str]], stemmer: Stemmer.Stemmer | None
+) -> Iterator[tuple[Kind, str]]:
     if language in UNSPACED:
         if text := normal(form).strip():
             yield "=", text
         return
-    words = written(form)
+    words = read(form)
     if not words:
         return
     yield "=", " ".join(words)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -20,7 +21,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from routing.tools.selection.words import is_unspaced, normal, written
+from routing.tools.selection.words import is_unspaced, normal, written, written_with_marks
 
 TABLE = Path(__file__).parent / "glossary.npz"
 
@@ -28,15 +29,24 @@ ENGLISH = "en"
 STEMMERS = {
     **{"ar": "arabic", "da": "danish", "de": "german", "es": "spanish", "fr": "french", "id": "indonesian"},
     **{"it": "italian", "lt": "lithuanian", "nl": "dutch", "pl": "polish", "pt": "portuguese", "ru": "russian"},
-    **{"sr": "serbian", "sv": "swedish", "tr": "turkish"},
+    **{"sr": "serbian", "sv": "swedish", "tr": "turkish", "cs": "czech", "ro": "romanian", "hu": "hungarian"},
+    **{"fi": "finnish", "no": "norwegian", "el": "greek", "fa": "persian", "hi": "hindi"},
 }
-UNSPACED = ("ja", "zh")
-COMPOUNDING = ("da", "de", "nl", "sv")
+OTHER_ALPHABETS = {"α": ("el",), "а": ("ru", "sr"), "ا": ("ar", "fa"), "अ": ("hi",)}
+"""The stemmers for each alphabet but Latin, by a letter of it."""
+_ALPHABETS = ((0x370, 0x400, "α"), (0x400, 0x530, "а"), (0x600, 0x700, "ا"), (0x900, 0x980, "अ"))
+UNSPACED = {"ja": 12, "zh": 12, "th": 20}
+"""Languages without spaces between words, with the maximum length of a word in characters."""
+COMPOUNDING = ("da", "de", "fi", "hu", "nl", "no", "sv")
+WITH_MARKS = ("cs", "fi", "hu", "no", "ro", "vi")
+"""Languages whose words are told apart by diacritics, for people who write them."""
+WITHOUT_GAPS = ("bn", "hi", "ur", "vi")
+"""Languages without separable verbs, whose phrases of two words would be found by accident."""
 KOREAN = "ko"
 
 MAX_PHRASE_WORDS, GAP = 4, 5
 """Words of a phrase, and words between the parts of a separable verb (`schalte … aus`)."""
-MIN_STEM, MIN_PREFIX, MAX_RUN = 3, 4, 12
+MIN_STEM, MIN_PREFIX = 3, 4
 MAX_ENDING_SHARE = 0.45
 """Maximum share of a word that may be an ending unknown to the stemmer (agglutinative languages)."""
 SHARED = 0.15
@@ -49,6 +59,7 @@ MAX_WORD_CHARACTERS = 60
 CACHED_WORDS = 2_048
 
 _KANA = re.compile(r"[\u3040-\u30ff]")
+_THAI = re.compile(r"[\u0e00-\u0e7f]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 
 Kind = Literal["=", "~", "<"]
@@ -65,11 +76,12 @@ class Glossary:
         self._keys = array("Q", table["keys"].tobytes())
         self._values = array("H", table["values"].tobytes())
         self._words = array("Q", table["words"].tobytes())
-        self._speakers = array("I", table["speakers"].tobytes())
+        self._speakers = array("Q", table["speakers"].tobytes())
         self._common = array("Q", table["common"].tobytes())
         self._english = str(table["english"]).split("\n")
         self._languages = str(table["languages"]).split("\n")
         self._stemmers = {code: Stemmer.Stemmer(name, 0) for code, name in STEMMERS.items()}
+        self._latin = tuple(STEMMERS.keys() - set(chain(*OTHER_ALPHABETS.values())) | {"sr"})
         self._votes = lru_cache(CACHED_WORDS)(self._count)
         self._is_common = lru_cache(CACHED_WORDS)(lambda word: _place(self._common, word) is not None)
 
@@ -91,7 +103,7 @@ class Glossary:
         if len(_HANGUL.findall(text)) > 1:
             return KOREAN
         if is_unspaced(text):
-            return "ja" if _KANA.search(text) else "zh"
+            return "th" if _THAI.search(text) else "ja" if _KANA.search(text) else "zh"
         votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
         tokens = written(text)
         if all(map(self._is_common, tokens)):
@@ -107,11 +119,12 @@ class Glossary:
         if speakers or len(word) < MIN_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
             return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
-        stems = ((code, stemmer.stemWord(word)) for code, stemmer in self._stemmers.items())
+        codes = OTHER_ALPHABETS.get(_alphabet(word), self._latin)
+        stems = ((code, self._stemmers[code].stemWord(word)) for code in codes)
         return tuple((code, KNOWN_STEM) for code, stem in stems if self._find(code, "~", stem) is not None)
 
     def _spaced(self, language: str, text: str) -> Iterator[str]:
-        words: list[str | None] = [*written(text)]
+        words: list[str | None] = [*(written_with_marks(text) if language in WITH_MARKS else written(text))]
         for start, word in enumerate(words):
             if word is None:
                 continue
@@ -128,7 +141,7 @@ class Glossary:
             there = [word for word in words[start : start + size] if word is not None]
             if len(there) == size and (meant := self._find(language, "=", " ".join(there))) is not None:
                 return range(start, start + size), meant
-        for end in range(start + 2, min(start + 2 + GAP, len(words))):
+        for end in range(start + 2, 0 if language in WITHOUT_GAPS else min(start + 2 + GAP, len(words))):
             if words[end] is not None and (meant := self._find(language, "=", f"{words[start]} {words[end]}")):
                 return (start, end), meant
         return (), ""
@@ -176,7 +189,7 @@ class Glossary:
         """Longest match from left to right; text between matches is kept."""
         whole, start, kept = normal(text), 0, 0
         while start < len(whole):
-            for length in range(0 if whole[start].isascii() else min(MAX_RUN, len(whole) - start), 0, -1):
+            for length in range(0 if whole[start].isascii() else min(UNSPACED[language], len(whole) - start), 0, -1):
                 if meant := self._find(language, "=", whole[start : start + length]):
                     yield from filter(None, (whole[kept:start].strip(), meant))
                     start = kept = start + length
@@ -198,6 +211,10 @@ class Glossary:
         place = _place(self._words, word)
         mask = 0 if place is None else self._speakers[place]
         return [code for bit, code in enumerate(self._languages) if mask >> bit & 1]
+
+
+def _alphabet(word: str) -> str:
+    return next((letter for first, end, letter in _ALPHABETS if first <= ord(word[0]) < end), "")
 
 
 def _place(keys: Sequence[int], text: str) -> int | None:

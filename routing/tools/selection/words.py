@@ -26,10 +26,15 @@ _SYLLABLES = r"\uac00-\ud7a3"
 _UNSPACED = re.compile(f"[{_WITHOUT_SPACES}]")
 _HANGUL = re.compile(f"[{_SYLLABLES}]")
 _ASIAN = _WITHOUT_SPACES + _SYLLABLES
-_WORD = re.compile(rf"[^\W_{_ASIAN}]+(?:['’][^\W_{_ASIAN}]+)?|(?:(?=[{_ASIAN}])[^\W_])+")
+_MARKS = "".join(chr(code) for code in range(0x900, 0x1100) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+"""Vowel signs and the like of the scripts from Devanagari to Burmese, which are no word characters in `re`."""
+_WORD = re.compile(
+    rf"[^\W_{_ASIAN}]+(?:[{_MARKS}]+[^\W_{_ASIAN}]*)*(?:['’][^\W_{_ASIAN}]+)?|(?:(?=[{_ASIAN}])[^\W_]|[{_MARKS}])+"
+)
 """A Latin name ends where another script continues ("GitHub에서")."""
 _LETTERS = str.maketrans({"ı": "i", "ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "’": "'"})
-_LAST_LATIN = "\u024f"
+_LAST_GREEK = "\u03ff"
+"""The last letter of the alphabets, Latin and Greek, that many people write without diacritics."""
 
 
 def _cached(function: Callable[[str], T]) -> Callable[[str], T]:
@@ -40,23 +45,33 @@ def _cached(function: Callable[[str], T]) -> Callable[[str], T]:
 
 @_cached
 def normal(text: str) -> str:
-    """Case-folded, in Unicode normal form, Latin letters without diacritics."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    """Case-folded, in Unicode normal form, Latin and Greek letters without diacritics."""
+    folded = folded_case(text)
     if folded.isascii():
         return folded
     kept, base = [], ""
     for character in unicodedata.normalize("NFD", folded):
         if not unicodedata.combining(character):
             base = character
-        elif base <= _LAST_LATIN:
+        elif base <= _LAST_GREEK:
             continue
         kept.append(character)
     return unicodedata.normalize("NFC", "".join(kept)).translate(_LETTERS)
 
 
+def folded_case(text: str) -> str:
+    """Case-folded, in Unicode normal form, with diacritics."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 def written(text: str) -> list[str]:
     """The words in normal form; a run of a script without spaces is one word."""
     return _WORD.findall(normal(text))
+
+
+def written_with_marks(text: str) -> list[str]:
+    """The words with their diacritics, for languages in which these tell words apart."""
+    return _WORD.findall(folded_case(text))
 
 
 def is_unspaced(word: str) -> bool:

@@ -14,11 +14,19 @@ from routing.tools.selection.words import written
 
 SENTENCES = {
     "ar": "ما هو الطقس غدا في القاهرة",
+    "bn": "আগামীকাল ঢাকায় আবহাওয়া কেমন হবে",
+    "cs": "jaké bude zítra v Praze počasí",
     "da": "hvordan bliver vejret i morgen",
     "de": "wie wird das Wetter morgen in Berlin",
+    "el": "τι καιρό θα κάνει αύριο στην Αθήνα",
     "en": "what will the weather be like tomorrow in London",
     "es": "qué tiempo hará mañana por la tarde",
+    "fa": "فردا هوای تهران چطور است",
+    "fi": "millainen sää huomenna on Helsingissä",
     "fr": "quel temps fera-t-il demain à Paris",
+    "he": "מה יהיה מזג האוויר מחר בתל אביב",
+    "hi": "कल दिल्ली में मौसम कैसा रहेगा",
+    "hu": "milyen idő lesz holnap Budapesten",
     "id": "bagaimana cuaca besok di Jakarta",
     "it": "che tempo farà domani a Roma",
     "ja": "明日の東京の天気はどうですか",
@@ -26,12 +34,18 @@ SENTENCES = {
     "ko": "내일 서울 날씨 어때",
     "lt": "koks rytoj bus oras Vilniuje",
     "nl": "wat voor weer wordt het morgen in Utrecht",
+    "no": "hvordan blir været i morgen i Bergen",
     "pl": "jaka będzie jutro pogoda w Warszawie",
     "pt": "como vai estar o tempo amanhã em Lisboa",
+    "ro": "cum va fi vremea mâine la București",
     "ru": "какая завтра будет погода в Москве",
     "sr": "kakvo će biti vreme sutra u Beogradu",
     "sv": "hur blir vädret i morgon i Malmö",
+    "th": "พรุ่งนี้อากาศที่เชียงใหม่เป็นยังไง",
     "tr": "yarın İstanbul'da hava nasıl olacak",
+    "uk": "яка завтра буде погода у Львові",
+    "ur": "کل لاہور میں موسم کیسا ہوگا",
+    "vi": "thời tiết ngày mai ở Đà Nẵng thế nào",
     "zh": "明天北京的天气怎么样",
 }
 GERMAN = """\
@@ -188,6 +202,45 @@ def test_chinese_uses_the_longest_match_and_keeps_names(ours: Glossary, text: st
 def test_japanese_uses_the_longest_match_and_keeps_names(ours: Glossary) -> None:
     assert ours.language("Spotifyで曲をかけて") == "ja"
     assert " ".join(ours.gloss("Spotifyで曲をかけて").split()) == "spotify in song を play"
+
+
+HUNGARIAN = "more\tmég\nturn off\tkapcsold ki\nwatch\tnézd meg\nfog\tköd\ncode\tkód\n"
+HINDI = "light\tलाइट\nturn off\tबंद करो\nfix\tठीक करो\n"
+THAI = "air conditioner\tเครื่องปรับอากาศ\nturn on\tเปิด\nair\tอากาศ\n"
+VIETNAMESE = "buy\tmua\nrain\tmưa\ntonight\ttối nay\ncan\tcan\n"
+
+
+@pytest.fixture(scope="module")
+def further(tmp_path_factory: pytest.TempPathFactory) -> Glossary:
+    folder = tmp_path_factory.mktemp("further")
+    for code, lines in (("hu", HUNGARIAN), ("hi", HINDI), ("th", THAI), ("vi", VIETNAMESE)):
+        (folder / f"{code}.tsv").write_text(lines, "utf-8")
+    (folder / "en.txt").write_text("can\n", "utf-8")
+    return Glossary(compiled(folder))
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "gloss"),
+    [
+        ("köd", "hu", "fog"),
+        ("kód", "hu", "code"),
+        ("még", "hu", "more"),
+        ("kapcsold már végre ki", "hu", "turn off már végre"),
+        ("लाइट बंद करो", "hi", "light turn off"),
+        ("ठीक सात बजे करो", "hi", "ठीक सात बजे करो"),
+        ("เปิดเครื่องปรับอากาศ", "th", "turn on air conditioner"),
+        ("trời mưa", "vi", "trời rain"),
+        ("mưa", "vi", "rain"),
+        ("mua gì", "vi", "buy gì"),
+        ("tối mua nay", "vi", "tối buy nay"),
+        ("can", "en", "can"),
+    ],
+)
+def test_marks_signs_and_gaps_count_as_the_language_has_them(
+    further: Glossary, text: str, language: str, gloss: str
+) -> None:
+    assert further.language(text) == language
+    assert " ".join(further.gloss(text).split()) == gloss
 
 
 @given(text=st.text(max_size=80))
