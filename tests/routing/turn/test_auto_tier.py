@@ -17,8 +17,9 @@ from routing.policy.auto.vector_classifier import VectorClassifier
 from routing.policy.models import Models
 from routing.tools.embedding.message_vectors import MessageVectors
 from routing.turn.auto_tier import AutoTier, allowed
+from routing.types.learning import NOTHING_LEARNED, Learned
 from routing.types.messages import Attachment
-from routing.types.people import Override, Person, Preferences
+from routing.types.people import Override, Person, Preferences, Role
 from routing.types.tiers import TIERS, Tier
 from routing.types.turns import Question
 from tests.routing.tools.fakes import FakeEmbedder, Outcome
@@ -64,11 +65,13 @@ class Talk:
     def last_answer(self) -> str:
         return self.answer
 
-    async def chooses(self, text: str, **more: Any) -> tuple[Tier, tuple[str, ...]]:
+    async def chooses(
+        self, text: str, learned: Learned = NOTHING_LEARNED, role: Role = "owner", **more: Any
+    ) -> tuple[Tier, tuple[str, ...]]:
         models = Models(read_config(jsonfile.parse("{}", "x.json"), {"openai": "k"}, {}, ()), Catalog.load(BUNDLED))
-        question = Question(Person(1, "owner", "Ann"), 1, text, **more)
+        question = Question(Person(1, role, "Ann"), 1, text, **more)
         talk: Any = self  # only what the choice reads of a history and a context
-        found = await AutoTier(talk, self.messages).choose(models, question, Preferences(), talk)
+        found = await AutoTier(talk, self.messages).choose(models, question, Preferences(), talk, learned)
         return found.tier, found.signals
 
 
@@ -87,6 +90,26 @@ async def test_a_retry_ignores_the_turn_it_replaces() -> None:
     talk = Talk(((1, "balanced"), (3, "deep")))
     assert (await talk.chooses("hm?"))[0] == "deep"
     assert (await talk.chooses("hm?", replaces=3))[0] == "balanced"
+
+
+CHOSEN: Learned = Learned(3, chosen={"coding": 3})
+DISLIKED: Learned = Learned(3, disliked={"balanced": 3})
+
+
+@pytest.mark.parametrize(
+    ("text", "learned", "role", "found"),
+    [
+        ("water my plants", CHOSEN, "owner", ("coding", ("you chose it for similar messages",))),
+        ("water my plants", Learned(3, chosen={"coding": 2}), "owner", ("balanced", ("nothing special",))),
+        ("water my plants", DISLIKED, "owner", ("smart", ("you disliked answers to similar messages",))),
+        ("think hard about my plants", CHOSEN, "owner", ("smart", ("asks to think hard",))),
+        ("water my plants", Learned(3, chosen={"deep": 3}), "guest", ("balanced", ("nothing special",))),
+    ],
+)
+async def test_what_was_learned_decides_unless_it_is_not_allowed_or_the_message_asks_to_think_hard(
+    text: str, learned: Learned, role: Role, found: tuple[Tier, tuple[str, ...]]
+) -> None:
+    assert await Talk().chooses(text, learned, role) == found
 
 
 OPEN = "My neighbour keeps bees and I wonder about the honey"
