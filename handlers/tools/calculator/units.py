@@ -54,7 +54,8 @@ _TEMPERATURES = {"c": "degC", "celsius": "degC", "f": "degF", "fahrenheit": "deg
 def _build() -> Any:
     from pint import UnitRegistry
 
-    units: Any = UnitRegistry(non_int_type=Fraction, cache_folder=None)
+    # To pint, Nm is a unit for yarn.
+    units: Any = UnitRegistry(non_int_type=Fraction, cache_folder=None, on_redefinition="ignore")
     for definition in _DEFINITIONS:
         units.define(definition)
     return units

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handlers.tools.calculator.units import _build
 from tests.handlers.tools.calculator.expressions import TOO_LARGE, refusal, result
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -86,6 +87,11 @@ def test_units(expression: str, said: str) -> None:
 )
 def test_incompatible_units(expression: str, said: str) -> None:
     assert said in refusal(expression)
+
+
+def test_loading_the_units_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    assert "newton_meter" in _build.__wrapped__()
+    assert caplog.records == []
 
 
 def test_units_are_loaded_only_when_one_is_named() -> None:
