@@ -211,6 +211,8 @@ class SqlHistory:
             before = self._conversations.pop(chat, None)
         if before is not None and before.id != conversation.id:
             self._switches.pop(before.id, None)
+            if self._cache is not None:
+                self._cache.drop(before.id)
         self._conversations[chat] = conversation
         return conversation
 

@@ -251,6 +251,18 @@ async def test_memory_is_bounded() -> None:
     assert conversation_cache.MAX_BYTES == 8_000_000
 
 
+async def test_an_ended_conversation_leaves_memory(stores: Stores, clock: ManualClock, ann: int, here: int) -> None:
+    cache = stores.history._cache
+    assert cache is not None
+    (ended,) = await stores.history.recent(HOME, 1)
+    new = await stores.history.begin(HOME)
+    await stores.ledger.finish([], [], record(here, ann, "late", "spät"))
+    assert await texts(stores, new.id) == []
+    assert list(cache._entries) == [new.id]
+    await stores.history.resume(ended)
+    await shows_what_is_stored(stores, clock, here, new.id)
+
+
 async def test_without_a_cache_each_read_is_fresh(database: Database, clock: ManualClock, ann: int) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
     conversation = (await history.current(HOME)).id
