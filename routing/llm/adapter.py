@@ -233,6 +233,7 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
             litellm = importlib.import_module("litellm")
         patches.send_as_given()
         patches.skip_metadata()
+        patches.skip_tracebacks()
         patches.look_up_once()
         patches.make_pictures_once()
         patches.clean_schemas_once()

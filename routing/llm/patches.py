@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from routing.bounded import Bounded
@@ -20,6 +21,8 @@ TOKENIZER = "anthropic_tokenizer.json"
 """Of Claude 2. Only LiteLLM's token counter reads it, which is off."""
 
 
+ERRORS = "litellm.litellm_core_utils.exception_mapping_utils"
+LOGGING = "litellm.litellm_core_utils.litellm_logging"
 MAIN = "litellm.main"
 STREAMS = "litellm.litellm_core_utils.streaming_handler"
 UTILS = "litellm.utils"
@@ -73,6 +76,15 @@ def skip_metadata() -> None:
     utils: Any = importlib.import_module(UTILS)
     streams: Any = importlib.import_module(STREAMS)
     utils.update_response_metadata = streams.get_api_base = _nothing
+
+
+def skip_tracebacks() -> None:
+    """Leave out the tracebacks that LiteLLM writes of each failed call. We don't read them, and Python keeps the whole
+    source files that they quote: 5 MB. They take 8 of the call's 13 ms of CPU."""
+    quiet = SimpleNamespace(**vars(traceback) | {"format_exc": str, "format_tb": lambda _: []})
+    for name in (ERRORS, LOGGING, STREAMS, UTILS):
+        module: Any = importlib.import_module(name)
+        module.traceback = quiet
 
 
 def make_pictures_once() -> None:

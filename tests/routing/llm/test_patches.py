@@ -1,6 +1,10 @@
 """Our patches change nothing that we read, and still reach the functions that they replace."""
 
+import asyncio
 import importlib
+import linecache
+import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,6 +111,27 @@ def test_models_outside_the_map_are_looked_up_each_time(lookups: list[tuple[str,
     for _ in range(2):
         utils().get_model_info_helper("qwen3", "ollama")
     assert lookups == [("qwen3", "ollama")] * 2
+
+
+async def test_a_failed_call_leaves_no_source_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm: Any = importlib.import_module("litellm")
+    for name in (patches.ERRORS, patches.LOGGING, patches.STREAMS, patches.UTILS):
+        monkeypatch.setattr(importlib.import_module(name), "traceback", traceback)
+    folder = str(Path(litellm.__file__).parent)
+
+    async def quoted(answer: Any) -> list[str]:
+        """The source files that the traceback of a failed call quotes."""
+        linecache.clearcache()
+        with pytest.raises(litellm.InternalServerError, match="too bad"):
+            async for _ in await litellm.acompletion("openai/m", messages=[], mock_response=answer, stream=True):
+                pass
+        await asyncio.sleep(0)
+        return [name for name, kept in linecache.cache.items() if name.startswith(folder) and len(kept) > 1]
+
+    failure = RuntimeError("too bad")
+    assert await quoted(failure)
+    patches.skip_tracebacks()
+    assert await quoted(failure) == []
 
 
 @pytest.mark.usefixtures("lookups")
