@@ -112,6 +112,7 @@ LATE = (
     "pptx",
     "ddgs",
     "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.orm",
 )
 """Imports that cost too many seconds and megabytes before the bot answers."""
 
@@ -274,6 +275,7 @@ def test_no_installed_package_runs_code_at_every_start() -> None:
     ("modules", "allowed"),
     [
         ("bot.app, bot.running, bot.__main__, bot.adapters.telegram", set()),
+        ("bot.ops.backup.backup", set()),
         ("bot.terminal", {"prompt_toolkit"}),
         ("bot.admin.app", {"bot.admin.app", "starlette"}),
     ],

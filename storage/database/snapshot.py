@@ -7,10 +7,10 @@ import errno
 import os
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, NullPool, Table, create_engine, insert, select, text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from routing.errors import ConfigError, NoDatabase
 from storage.database import is_sqlite, parse_url
@@ -18,6 +18,9 @@ from storage.database.faults import explain
 from storage.database.migrate import create_tables, current_revision
 from storage.database.sqlite_copy import Contents, OnStep, check, contents, copy, sync
 from storage.schema import REVISION, metadata, state
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 ROWS = 500
 """Rows in memory while a database server is read or written."""
@@ -63,6 +66,8 @@ def _snapshot(url: str, target: Path, on_step: OnStep) -> Contents:
 
 async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
     """Copy every table within one REPEATABLE READ transaction."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # with SQLAlchemy's ORM: 7 MB
+
     engine = create_async_engine(parse_url(url), poolclass=NullPool, isolation_level="REPEATABLE READ")
     file = create_engine(f"sqlite:///{target}", poolclass=NullPool)
     try:
