@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import cast
 import pytest
 
 from bot.config.workspace import Workspace
+from bot.observability.health import resident_bytes
 from bot.ops.backup import schedule
 from bot.ops.backup.restore import restore
 from bot.ops.backup.schedule import ScheduledBackups
@@ -24,6 +26,7 @@ from storage.stores import Stores, open_stores
 from tests.bot.ops.backup.conftest import opened
 from tests.fakes import ManualClock
 from tests.polling import until
+from tests.routing.test_process_memory import BLOCK, BLOCKS
 
 PASSPHRASE = "correct horse battery"
 OWNER = UserKey("telegram", "1")
@@ -108,6 +111,17 @@ async def test_one_a_day_and_the_newest_stay(bot: Running) -> None:
     assert first[0] not in found
     assert (bot.folder / "backups" / "tierbot-0027-20260101-000000.db").exists()
     assert bot.sent == []
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="only glibc keeps what was freed")
+async def test_a_backup_returns_the_memory_that_it_freed(bot: Running) -> None:
+    blocks = [bytes(BLOCK) for _ in range(BLOCKS)]
+    stays = blocks[::100]
+    del blocks
+    before = resident_bytes()
+    await bot.step(bot.started())
+    assert resident_bytes() < before - BLOCK * BLOCKS / 2
+    assert len(stays) == BLOCKS / 100
 
 
 async def test_a_clock_that_was_ahead_does_not_stop_backups(bot: Running) -> None:
