@@ -122,7 +122,7 @@ class ScheduledBackups:
         by_age = sorted(folder.glob(PATTERN), key=lambda path: (path.stat().st_mtime, path.name))
         for old in by_age[: -self._settings.backup_keep]:
             old.unlink()
-        trim_memory()  # 4 MB, mostly what SQLite cached of both files
+        trim_memory()  # about 4 MB
         return made
 
     def _check_space(self, folder: Path) -> None:
