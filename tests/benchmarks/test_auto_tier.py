@@ -16,6 +16,8 @@ from benchmarks.auto_tier import (
     FRESH_DIGEST,
     HELD_OUT,
     HELD_OUT_DIGEST,
+    SECOND_AUTHOR,
+    SECOND_AUTHOR_DIGEST,
     SET,
     TUNING,
     UNUSED,
@@ -51,6 +53,14 @@ def test_the_held_out_set_is_unchanged_since_training() -> None:
     assert len(rows) >= 800
     assert len({row.language for row in rows}) >= 30
     assert sum(row.accepted == ("balanced",) and len(row.text) >= 100 for row in rows) >= 100
+
+
+def test_the_set_of_the_second_author_is_unchanged_since_training() -> None:
+    assert hashlib.sha256(SECOND_AUTHOR.read_bytes()).hexdigest() == SECOND_AUTHOR_DIGEST
+    rows = read(SECOND_AUTHOR)
+    assert len({row.language for row in rows}) >= 21
+    assert sum(row.half == UNUSED for row in rows) >= 150
+    assert sum(bool(row.previous) for row in rows) >= 40
 
 
 def test_the_set_is_large_and_varied() -> None:

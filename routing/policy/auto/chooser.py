@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from routing.policy.auto import features
@@ -24,6 +24,7 @@ MAX_AFTER_CODE_WORDS = 14
 TEXT_ANNOUNCED_WITHIN, SHORT_TEXT_WORDS = 25, 40
 """The first words of a longer message that may announce a given text; the length up to which any word may."""
 MAX_SIGNALS = 2
+SMALL_TALK: tuple[Signal, ...] = ("small talk",)
 MIN_SCORE_AFTER_SMART = 0.8
 """Minimum score of a short message that stays with the smart tier."""
 MIN_SCORE_ABOUT_TEXT = 3.0
@@ -46,12 +47,14 @@ Choice = tuple[Tier, tuple[Signal, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ScoredMessage:
-    """A preprocessed message with its phrases, score and prediction."""
+    """A preprocessed message with its phrases and scores, the `prediction` of its tier, and that `by_words`, which also
+    tells what a short message hints at."""
 
     message: PreparedMessage
     hits: Hits
     scores: Scores
     prediction: Prediction | None
+    by_words: Prediction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,13 @@ class Chooser:
         prediction = None
         if self.classifier is not None and not _mentions_thinking(hits):
             prediction = self.classifier.predict(message, hits, scores)
-        unsure = prediction is not None and prediction.probability < SURE
-        if prediction is not None and by_vector is not None:
-            prediction = prediction.joined(by_vector)
-        scored = ScoredMessage(message, hits, scores, prediction)
-        return decide(*_choose(scored, tuple(previous), had_code, pictures), allowed, unsure)
+        scored = ScoredMessage(message, hits, scores, prediction, prediction)
+        choice = _choose(scored, tuple(previous), had_code, pictures)
+        unsure = prediction is not None and prediction.probability < SURE and choice[1] != SMALL_TALK
+        if unsure and prediction is not None and by_vector is not None:
+            scored = replace(scored, prediction=prediction.joined(by_vector))
+            choice = _choose(scored, tuple(previous), had_code, pictures)
+        return decide(*choice, allowed, unsure)
 
 
 @cache
@@ -103,7 +108,7 @@ def _choose(scored: ScoredMessage, previous: tuple[Tier, ...], had_code: bool, p
     message, hits, scores = scored.message, scored.hits, scored.scores
     tier, signals = _choose_alone(scored, had_code)
     if tier == DEFAULT_TIER and _is_small_talk(message, hits):
-        return DEFAULT_TIER, ("small talk",)
+        return DEFAULT_TIER, SMALL_TALK
     continues = _is_follow_up(message, hits, bool(pictures)) or _is_related(scored, previous)
     if continues and tier != "deep":
         tier, signals = _choose_in_context(tier, signals, hits, previous, had_code)
@@ -124,9 +129,8 @@ def _choose_alone(scored: ScoredMessage, had_code: bool) -> Choice:
     prediction = scored.prediction
     if prediction is not None and prediction.tier != tier and scores.shown < features.CERTAIN:
         tier, signals = prediction.tier, _PREDICTION_SIGNALS[prediction.tier]
-    hinted = scores.code > 0 or (
-        prediction is not None and prediction.probabilities["coding"] >= AFTER_CODE_PROBABILITY
-    )
+    by_words = scored.by_words
+    hinted = scores.code > 0 or (by_words is not None and by_words.probabilities["coding"] >= AFTER_CODE_PROBABILITY)
     if tier == DEFAULT_TIER and had_code and short and hinted:
         return "coding", ("code before",)
     return tier, signals or (("brief",) if scores.brief else ())
@@ -194,7 +198,7 @@ def _is_related(scored: ScoredMessage, previous: tuple[Tier, ...]) -> bool:
     message, hits, scores = scored.message, scored.hits, scored.scores
     if message.units > MAX_FOLLOW_UP_WORDS or not previous:
         return False
-    prediction = scored.prediction
+    prediction = scored.by_words
     hard = prediction.probabilities["smart"] if prediction else 0.0
     if previous[-1] == "deep":
         mathematical = "mathematics" in scores.signals or any(hits.get(idea) for idea in _MATHEMATICAL_IDEAS)

@@ -139,6 +139,18 @@ async def test_a_message_that_words_decide_needs_no_vector() -> None:
     assert knows.asked == []
 
 
+async def test_a_vector_makes_no_question_of_small_talk() -> None:
+    knows = encoder("coding")
+    talk = Talk(((1, "coding"),), messages=MessageVectors(knows, 1))
+    assert (await talk.chooses("lol ok it works now, good night"))[0] == "balanced"
+    assert knows.asked == []
+
+
+async def test_what_words_hint_at_keeps_the_conversation_on_its_tier() -> None:
+    talk = Talk(((1, "coding"),), messages=MessageVectors(encoder("balanced"), 1))
+    assert await talk.chooses("jetzt kommt gar nix mehr, nur ein weißes Fenster") == ("coding", ("continues the code",))
+
+
 async def test_vectors_of_another_encoder_are_not_used() -> None:
     other = FakeEmbedder(name="another")
     assert (await Talk(messages=MessageVectors(other, 1)).chooses(OPEN))[0] == "balanced"
