@@ -27,7 +27,7 @@ from routing.tools.embedding.rows import unit
 from routing.tools.selector import MAX_CHARACTERS
 from routing.types.tiers import TIERS
 
-MAX_ROWS: Mapping[str, int] = {FRAMED: 7_000, MADE: 4_000, ASKED: 1_500}
+MAX_ROWS: Mapping[str, int] = {FRAMED: 4_000, MADE: 2_000, ASKED: 1_000}
 """Maximum number of rows by kind; more of these made the result no better."""
 EPOCHS, RIDGE = 30, 5e-3
 SCALE = 20.0
