@@ -97,7 +97,8 @@ class _Toolkits:
 
     async def embed(self, embedder: Embedder) -> None:
         passages = self.ranker.passages
-        self.ranker.use(Vectors(*[await embedder.embed(getattr(passages, each.name)) for each in fields(Vectors)]))
+        vectors = Vectors(*[await embedder.embed(getattr(passages, each.name)) for each in fields(Vectors)])
+        self.ranker.use(vectors, embedder.name)
 
     async def choice(self, asked: Sequence[Query], embedder: Embedder | None) -> Choice:
         found, shown, false = list[bool](), list[float](), list[bool]()

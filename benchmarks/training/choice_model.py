@@ -21,12 +21,13 @@ Singles = NDArray[np.float32]
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The features of the tools and of the question, and the indices of the right tools, any of which will do. `right`
-    is empty if no tool fits."""
+    is empty if no tool fits. `small_talk` are the log-odds by words alone."""
 
     entry: Singles
     asked: Array
     right: tuple[int, ...]
     weight: float = 1.0
+    small_talk: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

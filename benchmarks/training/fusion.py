@@ -17,10 +17,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tool_routing import read_catalogue, read_examples
+from benchmarks.toolkits import DEVELOPMENT
+from benchmarks.toolkits import queries as development_queries
 from benchmarks.training.choice_model import Choice, Singles, learn
 from benchmarks.training.encoder_sources import lines
 from benchmarks.training.small_talk import in_folds
 from benchmarks.training.small_talk_data import UNSURE, small_talk_messages
+from handlers.tools.authoring.manifests import FOLDER, our_toolkit
+from routing.tools.selection.catalogue import rows
 from routing.tools.selection.encoder import StaticEncoder
 from routing.tools.selection.entries import NO_TOOL, Entry, entries
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION, question
@@ -29,25 +33,29 @@ from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.ranker import EncodingRanker, Ranker
 from routing.types.vectors import Floats
 
-SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools")
+TOOLKITS = "toolkits"
+"""The built-in toolkits with the development queries of `benchmarks.toolkits`."""
+SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools", TOOLKITS)
 WITHOUT_NONE = frozenset({"metatool"})
 """Sets whose queries without a tool are skipped: general knowledge questions, in a catalogue with web search."""
 MAX_RIVALS, RANDOM_RIVALS = 80, 20
 """Wrong tools per choice in a large catalogue: the likeliest ones, and random ones."""
 SMALL_TALK = 4_000
-WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1}
+WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1, TOOLKITS: 0.7}
 """Weight of a row. The bot is for people; the small set in another language counts as much as a larger one."""
+IDLE = 0.3
+"""The same for small talk, of which there is much."""
 KNOWN_BY_HEART = 0.85
 """Small talk more similar than this to a negative example is skipped: it teaches nothing about other messages."""
 
 
 def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator[Choice]:
     """The choices of one set; `keep` may select the even or the odd rows."""
-    known, negatives = _catalogue(data, name)
+    known, negatives, queries = _set(data, name)
     selector = Ranker(known, negatives, Glossary.load(), _nothing_learned())
     encoding = EncodingRanker(selector, StaticEncoder.load())
     rng = random.Random(seed)
-    for number, row in enumerate(lines(data / "dev" / f"{name}.jsonl")):
+    for number, row in enumerate(queries):
         if keep != "all" and (number % 2 == 0) != (keep == "even"):
             continue
         if not row["gold"] and name in WITHOUT_NONE:
@@ -57,10 +65,24 @@ def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator
         yield from _idle(data, known, negatives, encoding, rng)
 
 
-def _catalogue(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str]]:
-    path = data / f"{name}.examples.json"
-    examples = read_examples(path if path.exists() else None)
-    return entries(read_catalogue(data / f"{name}.catalog.json"), examples), examples.get(NO_TOOL, ())
+def _set(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str], Sequence[Mapping[str, Any]]]:
+    """The tools, the messages that need none, and the queries."""
+    if name == TOOLKITS:
+        built_in = [our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json"))]
+        catalogue, examples = rows(built_in)
+        home = {card.name: toolkit.name for toolkit in built_in for card in toolkit.tools}
+        queries: list[dict[str, Any]] = [
+            {"query": each.text, "gold": sorted({home[tool] for tool in each.tools}), "kind": "none"}
+            for each in development_queries(DEVELOPMENT)
+        ]
+    else:
+        path = data / f"{name}.examples.json"
+        catalogue, examples = (
+            read_catalogue(data / f"{name}.catalog.json"),
+            read_examples(path if path.exists() else None),
+        )
+        queries = lines(data / "dev" / f"{name}.jsonl")
+    return entries(catalogue, examples), examples.get(NO_TOOL, ()), queries
 
 
 def _idle(
@@ -68,17 +90,17 @@ def _idle(
 ) -> Iterator[Choice]:
     """Messages that ask for nothing, scored by detectors that were not trained on them, and CLINC150's out-of-scope
     queries."""
-    rows = data / "train" / "utterances.jsonl"
-    messages = [*small_talk_messages(rows, SMALL_TALK, rng, without=negatives)]
+    utterances = data / "train" / "utterances.jsonl"
+    messages = [*small_talk_messages(utterances, SMALL_TALK, rng, without=negatives)]
     for detector, theirs in in_folds(data, messages):
         scored = EncodingRanker(
             Ranker(known, negatives, Glossary.load(), _nothing_learned(), small_talk=detector), StaticEncoder.load()
         )
         for text in theirs:
-            for choice in _taught(scored, text, (), WEIGHT["assistant"], rng):
+            for choice in _taught(scored, text, (), IDLE, rng):
                 if choice.asked[QUESTION.index("negatives")] <= KNOWN_BY_HEART:
                     yield choice
-    for row in lines(rows):
+    for row in lines(utterances):
         if row["label"] in UNSURE and row["query"] not in negatives:
             yield from _taught(encoding, str(row["query"]), (), WEIGHT["assistant"], rng)
 
@@ -113,7 +135,7 @@ def _taught(
     for group in right or ((),):
         kept = [place for place in places if place in group or place not in every]
         mine = tuple(at for at, place in enumerate(kept) if place in group)
-        yield Choice(features[kept], asked.astype(float), mine, weight / max(1, len(right)))
+        yield Choice(features[kept], asked.astype(float), mine, weight / max(1, len(right)), part.small_talk)
 
 
 def _rivals(features: Floats, right: set[int], rng: random.Random) -> list[int]:
@@ -129,7 +151,7 @@ def words_only(choice: Choice) -> Choice:
     lexical = choice.entry[:, : len(LEXICAL)]
     known = dict(zip(QUESTION, choice.asked.tolist(), strict=True))
     similarity, examples = known["words of negatives"], not known["no examples"]
-    bare = question("", lexical, None, (0.0, similarity), examples, known["small talk"]).astype(float)
+    bare = question("", lexical, None, (0.0, similarity), examples, choice.small_talk).astype(float)
     for name in ("words", "entries"):
         bare[QUESTION.index(name)] = known[name]
     return replace(choice, entry=lexical, asked=bare)

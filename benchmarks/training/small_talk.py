@@ -1,7 +1,8 @@
 """Trains the small-talk classifier: `python -m benchmarks.training.small_talk --data benchmarks/data/tool-routing`.
 
-A logistic regression over hashed words and pairs of words. Both classes have several sources, because a model of one
-source's small talk mistakes the requests of another for it. Nothing in `dev` is read.
+A logistic regression over hashed words and pairs of words, and a network over the encoder's vectors. Both classes have
+several sources, because a model of one source's small talk mistakes the requests of another for it. Glosses are
+training data, too, because they read differently from English. Nothing in `dev` is read.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,20 @@ from numpy.typing import NDArray
 
 from benchmarks.training.encoder_sources import LEXICON, examples, lines, table
 from benchmarks.training.small_talk_data import LABELS, UNSURE
-from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, SmallTalk, hashed, small_talk
+from routing.tools.selection.encoder import StaticEncoder
+from routing.tools.selection.glossary import Glossary
+from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, Network, SmallTalk, hashed, small_talk
+from routing.types.vectors import Floats
 
 RIDGE, STEPS, RATE = 3e-6, 200, 0.3
 """Ridge penalty, steps and learning rate of Adam; each step uses all rows."""
 OURS = 2.0
 """Weight of our own lines compared with CLINC150 and HWU64: they are few and diverse."""
 MAX_OF_A_TOOL = 10
+UNITS, BATCHES, BATCH, NETWORK_RATE, NETWORK_RIDGE = 64, 1_500, 512, 5e-3, 1e-6
+"""Hidden units of the network, batches and their size, Adam's learning rate, and the ridge penalty."""
+SPREAD = 0.3
+"""Standard deviation of the network's first weights."""
 FOLDS = 3
 """Folds of the cross-validation."""
 POLITE = frozenset(
@@ -31,7 +39,7 @@ POLITE = frozenset(
 )
 """The rows of `sentences` that are small talk."""
 
-Floats = NDArray[np.float64]
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,8 @@ class Utterance:
 
 
 def sources(data: Path) -> list[Utterance]:
-    """Small talk and requests to assistants, requests to functions, and our own small talk in many languages."""
+    """Small talk and requests to assistants, requests to functions, our own small talk in many languages, and the
+    glosses of all."""
     rows = lines(data / "train" / "utterances.jsonl")
     found = [Utterance(str(row["query"]), row["label"] in LABELS) for row in rows if row["label"] not in UNSURE]
     found += [Utterance(str(row["query"]), False) for row in lines(LEXICON / "functions.jsonl")]
@@ -53,7 +62,16 @@ def sources(data: Path) -> list[Utterance]:
         found += [Utterance(text, False) for text, _ in tool[:MAX_OF_A_TOOL]]
     for english, *others in table("sentences")[1:]:
         found += [Utterance(text, english in POLITE) for cell in (english, *others) for text in cell.split("|")]
-    return [*found, *(Utterance(text, True, OURS) for text in small_talk())]
+    found += [Utterance(text, True, OURS) for text in (*small_talk(), *our_messages())]
+    glossary = Glossary.load()
+    glosses = [replace(each, text=glossary.gloss(each.text)) for each in found]
+    return [*found, *(gloss for each, gloss in zip(found, glosses, strict=True) if each.text != gloss.text)]
+
+
+def our_messages() -> Iterator[str]:
+    """Messages that need no tool, written for training."""
+    for path in sorted((LEXICON / "small_talk").glob("*.txt")):
+        yield from path.read_text("utf-8").splitlines()
 
 
 def in_folds(data: Path, texts: Sequence[str]) -> Iterator[tuple[SmallTalk, list[str]]]:
@@ -62,21 +80,67 @@ def in_folds(data: Path, texts: Sequence[str]) -> Iterator[tuple[SmallTalk, list
     for fold in range(FOLDS):
         theirs = list(texts[fold::FOLDS])
         unknown = frozenset(theirs)
-        yield learn([each for each in utterances if each.text not in unknown]), theirs
+        yield both([each for each in utterances if each.text not in unknown]), theirs
+
+
+def both(utterances: Sequence[Utterance]) -> SmallTalk:
+    """The classifier of words with the network."""
+    return replace(learn(utterances), network=learn_network(utterances))
 
 
 def learn(utterances: Sequence[Utterance]) -> SmallTalk:
     """Maximum likelihood with a ridge penalty; both classes count the same."""
     places = [hashed(each.text) for each in utterances]
-    wanted = np.array([each.small_talk for each in utterances], float)
-    counts = np.array([each.weight for each in utterances])
-    counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
-    weights, constant = _descend(places, wanted, counts / counts.sum())
+    wanted, counts = _classes(utterances)
+    weights, constant = _descend(places, wanted, counts)
     unit = max(float(np.abs(weights).max()), 1e-9) / 127
     return SmallTalk(np.round(weights / unit).astype(np.int8), unit, constant)
 
 
-def _descend(places: Sequence[NDArray[np.int64]], wanted: Floats, counts: Floats) -> tuple[Floats, float]:
+def learn_network(utterances: Sequence[Utterance], seed: int = 0) -> Network:
+    """The same for the vectors, from random batches."""
+    vectors = StaticEncoder.load().encode([each.text for each in utterances])
+    wanted, counts = _classes(utterances)
+    rng, upto = np.random.default_rng(seed), np.cumsum(counts)
+    first = (
+        rng.normal(0, SPREAD, (vectors.shape[1], UNITS)),
+        np.zeros(UNITS),
+        rng.normal(0, 1 / np.sqrt(UNITS), UNITS),
+        np.zeros(1),
+    )
+    parts: list[Floats] = [each.astype(np.float32) for each in first]
+    means, squares = ([np.zeros_like(each) for each in parts] for _ in range(2))
+    for step in range(1, BATCHES + 1):
+        rows = upto.searchsorted(rng.random(BATCH) * upto[-1])
+        slopes = _slopes(parts, vectors[rows], wanted[rows])
+        rate = NETWORK_RATE * (1 - step / BATCHES) + 1e-5
+        for part, slope, mean, square in zip(parts, slopes, means, squares, strict=True):
+            mean += 0.1 * (slope - mean)
+            square += 0.001 * (slope**2 - square)
+            part -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    hidden, bias, output, constant = parts
+    return Network(hidden, bias, output, float(constant[0]))
+
+
+def _slopes(parts: Sequence[Floats], vectors: Floats, wanted: Doubles) -> list[Floats]:
+    hidden, bias, output, constant = parts
+    active = np.maximum(vectors @ hidden + bias, 0)
+    odds = active @ output + constant
+    wrong = ((1 / (1 + np.exp(-odds)) - wanted) / len(wanted)).astype(np.float32)
+    back = np.outer(wrong, output) * (active > 0)
+    slopes = vectors.T @ back, back.sum(0), active.T @ wrong, np.array([wrong.sum()])
+    return [slope + NETWORK_RIDGE * part for slope, part in zip(slopes, parts, strict=True)]
+
+
+def _classes(utterances: Sequence[Utterance]) -> tuple[Doubles, Doubles]:
+    """1 for each row that is small talk, and the weights of the rows: both classes count the same."""
+    wanted = np.array([each.small_talk for each in utterances], float)
+    counts = np.array([each.weight for each in utterances])
+    counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
+    return wanted, counts / counts.sum()
+
+
+def _descend(places: Sequence[NDArray[np.int64]], wanted: Doubles, counts: Doubles) -> tuple[Doubles, float]:
     sizes = np.array([len(each) for each in places])
     every, row = np.concatenate(places), np.repeat(np.arange(len(places)), sizes)
     share = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
@@ -98,8 +162,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=WEIGHTS)
     given = parser.parse_args()
     utterances = sources(given.data)
-    found = learn(utterances)
-    np.savez_compressed(given.out, weights=found.weights, unit=found.unit, constant=found.constant)
+    both(utterances).save(given.out)
     count = sum(each.small_talk for each in utterances)
     print(json.dumps({"rows": len(utterances), "small talk": count, "written": str(given.out)}))
 

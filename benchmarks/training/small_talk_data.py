@@ -28,12 +28,13 @@ LABELS = frozenset(
         ),
         *("yes", "no", "maybe", "cancel", "repeat", "tell_joke", "fun_fact", "meaning_of_life", "where_are_you_from"),
         *("do_you_have_pets", "who_do_you_work_for", "what_is_your_name", "how_old_are_you", "who_made_you"),
-        *("what_are_your_hobbies", "are_you_a_bot", "what_can_i_ask_you", "user_name"),
+        *("what_are_your_hobbies", "are_you_a_bot", "user_name"),
     )
 )
 """Intents of CLINC150 and HWU64."""
-UNSURE = frozenset({"none"})
-"""CLINC150's out-of-scope questions: neither small talk nor requests for one of our tools."""
+UNSURE = frozenset({"none", "what_can_i_ask_you"})
+"""CLINC150's out-of-scope questions, and those about what the assistant can do, for which the bot has a tool: neither
+small talk nor requests in its catalogue."""
 
 
 def small_talk_messages(path: Path, most: int, rng: random.Random, without: Collection[str] = ()) -> Iterator[str]:

@@ -93,7 +93,7 @@ class Catalogue:
                 stored = {}
             if await asyncio.to_thread(self._has_space):
                 await _put(store, name, {each: computed[each] for each in hashes})
-        await asyncio.to_thread(self._use, stored | computed)
+        await asyncio.to_thread(self._use, stored | computed, name)
 
     async def forget(self, encoder: str, store: VectorStore) -> None:
         """Delete all stored vectors except those by this encoder for this catalogue."""
@@ -112,11 +112,11 @@ class Catalogue:
         """The texts with a vector, by hash."""
         return {_hash(text): text for part in self._parts for text in part}
 
-    def _use(self, vectors: Mapping[str, Floats]) -> None:
+    def _use(self, vectors: Mapping[str, Floats], encoder: str) -> None:
         self._width = len(next(iter(vectors.values()), ()))
         empty = np.zeros((0, self._width), np.float32)
         stacked = (np.stack([vectors[_hash(text)] for text in part]) if part else empty for part in self._parts)
-        self.ranker.use(Vectors(*stacked))
+        self.ranker.use(Vectors(*stacked), encoder)
 
     @property
     def _parts(self) -> tuple[tuple[str, ...], ...]:

@@ -84,13 +84,14 @@ class Policy:
     """When something is shown, and how much. All odds are natural log-odds against none.
 
     The odds of a clause are those that any group is meant, minus `talk` times the odds of small talk. A clause is
-    considered if they reach `gate`; the clauses of a message that fails as a whole must exceed it by `alone`. Shown are
-    groups with at least `exp(least) / count ** falling` of the total likelihood, at most `most * count ** growing` of
-    them; but none below the log-odds `lowest`, and in any case those above `sure`, because a message may mean several.
-    In catalogues of more than FEW groups, where likelihood spreads, these two bounds lie further apart. In very large
-    catalogues the best `wide * count ** 2` are shown in any case, because among thousands of neighbours the model is
-    too sure of one. `count` is capped at `largest`, the largest catalogue used for tuning. A clause whose words alone
-    reach `certain` is not embedded.
+    considered if they reach `gate`, which is lower by `glossed` for a message in another language: a gloss shares fewer
+    words with tools. The clauses of a message that fails as a whole must exceed it by `alone`. Shown are groups with at
+    least `exp(least) / count ** falling` of the total likelihood, at most `most * count ** growing` of them; but none
+    below the log-odds `lowest`, and in any case those above `sure`, because a message may mean several. In catalogues
+    of more than FEW groups, where likelihood spreads, these two bounds lie further apart. In very large catalogues the
+    best `wide * count ** 2` are shown in any case, because among thousands of neighbours the model is too sure of one.
+    `count` is capped at `largest`, the largest catalogue used for tuning. A clause whose words alone reach `certain`
+    is not embedded.
     """
 
     gate: float
@@ -100,17 +101,19 @@ class Policy:
     growing: float
     certain: float
     talk: float = 0.0
+    glossed: float = 0.0
     alone: float = 0.0
     wide: float = 0.0
     lowest: float = -np.inf
     sure: float = np.inf
     largest: int = 4_076
 
-    def open(self, odds: Sequence[Floats], small_talk: Sequence[float]) -> list[bool]:
+    def open(self, odds: Sequence[Floats], small_talk: Sequence[float], glossed: bool = False) -> list[bool]:
         """Whether anything is shown for each clause. The first clause is the whole message."""
+        gate = self.gate - self.glossed * glossed
         totals = [any_odds(each) - self.talk * talk for each, talk in zip(odds, small_talk, strict=True)]
-        if not totals or totals[0] >= self.gate or max(totals) >= self.gate + self.alone:
-            return [each >= self.gate for each in totals]
+        if not totals or totals[0] >= gate or max(totals) >= gate + self.alone:
+            return [each >= gate for each in totals]
         return [False] * len(totals)
 
     def most_shown(self, count: int, part: float = 1.0) -> int:
@@ -147,16 +150,17 @@ def any_odds(odds: Floats) -> float:
 
 
 POLICY = Policy(
-    gate=0.0,
-    least=-1.77,
+    gate=0.5,
+    least=-1.9,
     falling=0.7,
     most=0.72,
     growing=0.54,
     certain=14.0,
-    talk=0.65,
+    talk=1.0,
+    glossed=0.75,
     alone=3.0,
     wide=1e-5,
     lowest=-2.0,
-    sure=0.5,
+    sure=2.0,
 )
 """Tuned on the development sets, each half judged by weights trained on the other."""

@@ -12,7 +12,7 @@ import numpy as np
 from routing.ports import Encoder
 from routing.tools.selection.clauses import clauses
 from routing.tools.selection.entries import Entry, PassageOwners, Passages
-from routing.tools.selection.features import DenseFeatures, LexicalFeatures, Vectors, question
+from routing.tools.selection.features import QUESTION, DenseFeatures, LexicalFeatures, Vectors, question
 from routing.tools.selection.fusion import POLICY, Fusion, Policy
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index_cache import IndexCache
@@ -22,6 +22,9 @@ from routing.types.vectors import Floats
 Stage = Literal["keyword", "embed"]
 MAX_CHARACTERS = 4_000
 """Length to which a message is cut: the request usually comes first."""
+SHIPPED = "static"
+"""Name of the shipped encoder; the bot adds a colon and a hash."""
+SMALL_TALK = QUESTION.index("small talk")
 CLAUSE_SHARE = 0.35
 """How many groups a clause may show, relative to the whole message."""
 
@@ -38,7 +41,7 @@ class Chosen:
 @dataclass(frozen=True, slots=True)
 class Clause:
     """A clause, its gloss, and the result of the first stage: lexical features (entries × features), similarity to
-    messages that need no tool, the log-odds of each entry, and those of small talk."""
+    messages that need no tool, the log-odds of each entry, and those of small talk, all by words."""
 
     text: str
     gloss: str
@@ -83,6 +86,7 @@ class Ranker:
         self._small_talk = small_talk or SmallTalk.load()
         self._lexical = LexicalFeatures(entries, self.passages, glossary, cache)
         self._dense: DenseFeatures | None = None
+        self._is_shipped = False
 
     def embed(self, encoder: Encoder, cache: IndexCache | None = None) -> Vectors:
         """The vectors of all passages. Blocks."""
@@ -90,8 +94,9 @@ class Ranker:
         parts = {each.name: getattr(self.passages, each.name) for each in fields(Vectors)}
         return Vectors(*(made(f"{encoder.name} {name}", partial(encoder.encode, part)) for name, part in parts.items()))
 
-    def use(self, vectors: Vectors | None) -> None:
-        """Use these vectors from now on, or words alone."""
+    def use(self, vectors: Vectors | None, encoder: str = "") -> None:
+        """Use these vectors from now on, or words alone. `encoder` is the name of what computed them."""
+        self._is_shipped = encoder.partition(":")[0] == SHIPPED
         self._dense = None if vectors is None else DenseFeatures(self.passages, vectors)
 
     def clauses(self, message: str) -> tuple[Clause, ...]:
@@ -120,7 +125,11 @@ class Ranker:
             for part, features in zip(parts, full, strict=True)
         ]
         groups = [self.group_odds(each)[places] for each in odds]
-        is_open = self._policy.open(groups, [part.small_talk for part in parts])
+        small_talk = [
+            part.small_talk if features is None else float(features[1][SMALL_TALK])
+            for part, features in zip(parts, full, strict=True)
+        ]
+        is_open = self._policy.open(groups, small_talk, any(part.text != part.gloss for part in parts[:1]))
         for number in np.flatnonzero(is_open):
             stage: Stage = "keyword" if full[number] is None else "embed"
             shown = [*self._policy.shown(groups[number], CLAUSE_SHARE if number else 1.0)]
@@ -149,7 +158,10 @@ class Ranker:
                 continue
             found = dense.of(similarity, rows, part.lexical)
             negatives = float(similarity.negatives[rows].max(initial=0.0)), part.negatives
-            asked = question(part.gloss, part.lexical, found, negatives, bool(self.passages.examples), part.small_talk)
+            small_talk = part.small_talk
+            if self._is_shipped and part.gloss in vectors:
+                small_talk = self._small_talk.odds(part.gloss, vectors[part.gloss])
+            asked = question(part.gloss, part.lexical, found, negatives, bool(self.passages.examples), small_talk)
             yield np.concatenate((part.lexical, found), 1), asked
 
     def group_odds(self, odds: Floats) -> Floats:
@@ -162,7 +174,7 @@ class Ranker:
 
     def _clause(self, text: str, gloss: str, found: tuple[Floats, float]) -> Clause:
         lexical, negatives = found
-        small_talk = self._small_talk.odds(dict.fromkeys((text, gloss)))
+        small_talk = self._small_talk.odds(gloss)
         asked = question(gloss, lexical, None, (0.0, negatives), bool(self.passages.examples), small_talk)
         return Clause(text, gloss, lexical, negatives, self._fusion.words.odds(lexical, asked), small_talk)
 
@@ -174,7 +186,7 @@ class EncodingRanker:
     """A ranker with its own encoder, for catalogues outside the bot."""
 
     def __init__(self, ranker: Ranker, encoder: Encoder, cache: IndexCache | None = None) -> None:
-        ranker.use(ranker.embed(encoder, cache))
+        ranker.use(ranker.embed(encoder, cache), encoder.name)
         self.ranker = ranker
         self._encoder = encoder
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from benchmarks.training.choice_model import Choice, learn
-from benchmarks.training.fusion import choices, fused, stored, words_only
+from benchmarks.training.fusion import TOOLKITS, WEIGHT, choices, fused, stored, words_only
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
 from routing.tools.selection.fusion import USUAL, Fusion, Weights
+from routing.tools.selection.small_talk import SmallTalk
 
 ENTRY, CONSTANT = np.array([3.0, -1.0, 0.0, 2.0]), 1.0
 NONE = np.array([1.5, -2.0, *[0.0] * (len(QUESTION) - 2)])
@@ -170,5 +171,13 @@ def test_the_lexical_model_ignores_vectors(tmp_path: Path) -> None:
     assert bare.right == choice.right
     features = dict(zip(QUESTION, bare.asked, strict=True))
     assert features["best of all"] == features["negatives"] == features["best - negatives"] == 0
-    kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples", "small talk")]
+    kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples")]
     assert np.allclose(bare.asked[kept], choice.asked[kept], atol=1e-6)
+    assert features["small talk"] == pytest.approx(choice.small_talk)
+    assert choice.small_talk == SmallTalk.load().odds("is it raining")
+
+
+def test_the_built_in_toolkits_are_a_set() -> None:
+    choice = next(choices(Path(), TOOLKITS))
+    assert choice.right
+    assert choice.weight == WEIGHT[TOOLKITS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,14 @@ def opened(policy: Policy, *odds: Sequence[float], small_talk: Sequence[float] |
 @pytest.mark.parametrize(("gate", "is_open"), [(2.0, True), (np.log(10), True), (2.5, False)])
 def test_the_total_must_pass_the_gate(gate: float, is_open: bool) -> None:
     assert opened(policy(gate=gate - 1e-4), [np.log(6), np.log(3), 0]) == [is_open]
+
+
+@pytest.mark.parametrize(("odds", "is_open"), [(0.6, True), (0.4, False)])
+def test_less_is_enough_for_a_message_in_another_language(odds: float, is_open: bool) -> None:
+    found = [np.array([odds], np.float32)]
+    strict = replace(policy(gate=1.0), glossed=0.5)
+    assert strict.open(found, [0.0], glossed=True) == [is_open]
+    assert strict.open(found, [0.0]) == [False]
 
 
 @pytest.mark.parametrize(("small_talk", "is_open"), [(-4, True), (0, True), (2, True), (2.1, False)])

@@ -15,8 +15,8 @@ from routing.tools.selection.features import DENSE, LEXICAL
 from routing.tools.selection.fusion import Fusion, Policy
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.ranker import CLAUSE_SHARE, Decision, EncodingRanker, Ranker
-from routing.tools.selection.small_talk import BUCKETS, SmallTalk
-from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES, FUSION, OPEN, TopicEncoder, weights
+from routing.tools.selection.small_talk import BUCKETS, Network, SmallTalk
+from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES, FUSION, OPEN, TOPICS, TopicEncoder, weights
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +170,18 @@ def test_small_talk_selects_nothing(glossary: Glossary, odds: float, names: list
     parts = selector.clauses("the forecast")
     assert [one.name for one in selector.decide(parts, {}).chosen] == names
     assert [part.small_talk for part in parts] == [odds]
+
+
+@pytest.mark.parametrize(("encoder", "names"), [("static:1f", []), ("static", []), ("e5:small", ["weather"])])
+def test_vectors_of_the_shipped_encoder_reveal_small_talk(glossary: Glossary, encoder: str, names: list[str]) -> None:
+    network = Network(np.zeros((len(TOPICS), 1), np.float32), np.zeros(1, np.float32), np.zeros(1, np.float32), 500.0)
+    heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=-5.0, network=network)
+    ranker = Ranker(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=heard)
+    topics = TopicEncoder()
+    ranker.use(ranker.embed(topics), encoder)
+    parts = ranker.clauses("sunny or drizzle")
+    decision = ranker.decide(parts, dict(zip(ranker.open(parts), topics.encode(ranker.open(parts)), strict=True)))
+    assert [each.name for each in decision.chosen] == names
 
 
 @pytest.mark.parametrize(

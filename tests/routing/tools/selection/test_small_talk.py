@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.training.small_talk import Utterance, learn
-from routing.tools.selection.small_talk import BUCKETS, SmallTalk, hashed
+from benchmarks.training.small_talk import Utterance, both, learn, learn_network
+from routing.tools.selection.encoder import StaticEncoder
+from routing.tools.selection.small_talk import BUCKETS, NETWORK_SHARE, Network, SmallTalk, hashed
 
 TALK = (
     "hello there",
@@ -29,23 +30,40 @@ WISHES = (
 
 @pytest.mark.parametrize("text", TALK)
 def test_small_talk_is_likelier_than_a_wish(text: str) -> None:
-    assert SmallTalk.load().odds([text]) > 0
+    assert SmallTalk.load().odds(text) > 0
 
 
 @pytest.mark.parametrize("text", WISHES)
 def test_a_wish_is_likelier_than_small_talk(text: str) -> None:
-    assert SmallTalk.load().odds([text]) < 0
+    assert SmallTalk.load().odds(text) < 0
 
 
-def test_of_several_texts_the_mean_counts() -> None:
-    shipped = SmallTalk.load()
-    apart = [shipped.odds([text]) for text in ("hello there", "call Anna")]
-    assert shipped.odds(["hello there", "call Anna"]) == pytest.approx(sum(apart) / 2)
+def test_a_network_that_was_trained_on_vectors_counts_in_part() -> None:
+    network = Network(np.eye(2, dtype=np.float32), np.zeros(2, np.float32), np.array([10, -10], np.float32), 0.0)
+    heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=2.0, network=network)
+    assert heard.odds("hello") == 2
+    talk, wish = np.eye(2, dtype=np.float32)
+    assert heard.odds("hello", talk) == pytest.approx(2 + NETWORK_SHARE * 8)
+    assert heard.odds("hello", wish) == pytest.approx(2 - NETWORK_SHARE * 12)
+    assert SmallTalk(heard.weights, 1.0, 2.0).odds("hello", talk) == 2
+
+
+@pytest.mark.parametrize(("text", "is_talk"), [("greetings to you my dear", True), ("purchase two tickets", False)])
+def test_vectors_know_synonyms(text: str, is_talk: bool) -> None:
+    network = SmallTalk.load().network
+    assert network is not None
+    assert (network.odds(StaticEncoder.load().encode([text]))[0] > 0) == is_talk
+
+
+def test_a_network_learns_its_utterances() -> None:
+    said = [*(Utterance(text, True) for text in TALK), *(Utterance(text, False) for text in WISHES)]
+    found = learn_network(said).odds(StaticEncoder.load().encode([each.text for each in said]))
+    assert ((found > 0) == [each.small_talk for each in said]).all()
 
 
 @pytest.mark.parametrize("text", ["", "?!", "😶‍🌫️", "天气", "a" * 10_000])
 def test_any_text_has_odds(text: str) -> None:
-    assert np.isfinite(SmallTalk.load().odds([text]))
+    assert np.isfinite(SmallTalk.load().odds(text))
 
 
 def test_words_order_and_question_marks_are_features() -> None:
@@ -59,14 +77,16 @@ def test_words_order_and_question_marks_are_features() -> None:
 def test_training_uses_weights() -> None:
     said = [*(Utterance(text, True) for text in TALK), *(Utterance(text, False) for text in WISHES)]
     made = learn(said)
-    assert all((made.odds([each.text]) > 0) == each.small_talk for each in said)
+    assert all((made.odds(each.text) > 0) == each.small_talk for each in said)
     doubtful = [*said, Utterance("well well", True, 9.0), Utterance("well well", False)]
     light = [*said, Utterance("well well", True), Utterance("well well", False, 9.0)]
-    assert learn(doubtful).odds(["well well"]) > learn(light).odds(["well well"])
+    assert learn(doubtful).odds("well well") > learn(light).odds("well well")
 
 
 def test_stored_weights_are_read_back(tmp_path: Path) -> None:
-    made = learn([Utterance("hello", True), Utterance("call Anna", False)])
+    made = both([Utterance("hello", True), Utterance("call Anna", False)])
     path = tmp_path / "small_talk.npz"
-    np.savez_compressed(path, weights=made.weights, unit=made.unit, constant=made.constant)
-    assert SmallTalk.load(path).odds(["hello"]) == pytest.approx(made.odds(["hello"]))
+    made.save(path)
+    vector = StaticEncoder.load().encode(["hello"])[0]
+    assert SmallTalk.load(path).odds("hello") == pytest.approx(made.odds("hello"))
+    assert SmallTalk.load(path).odds("hello", vector) == pytest.approx(made.odds("hello", vector), abs=0.01)
