@@ -43,6 +43,9 @@ MAX_RIVALS, RANDOM_RIVALS = 80, 20
 SMALL_TALK = 4_000
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1, TOOLKITS: 0.7}
 """Weight of a row. The bot is for people; the small set in another language counts as much as a larger one."""
+WORDS_SHARE = 1 / 7
+"""Share of the built-in toolkits' weight for the weights of words alone: with all of it, these learn that most messages
+need a tool, even in languages without a glossary, of which they know nothing else."""
 IDLE = 0.3
 """The same for small talk, of which there is much."""
 KNOWN_BY_HEART = 0.85
@@ -199,13 +202,16 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--keep", choices=("all", "even", "odd"), default="all")
     given = parser.parse_args()
-    data = [choice for name in given.sets for choice in choices(given.data, name, keep=given.keep)]
-    found = {
-        "words": stored(fused([words_only(choice) for choice in data]), LEXICAL),
-        "full": stored(fused(data), (*LEXICAL, *DENSE)),
-    }
+    data = {name: [*choices(given.data, name, keep=given.keep)] for name in given.sets}
+    every = [choice for part in data.values() for choice in part]
+    words = [
+        replace(words_only(choice), weight=choice.weight * (WORDS_SHARE if name == TOOLKITS else 1))
+        for name, part in data.items()
+        for choice in part
+    ]
+    found = {"words": stored(fused(words), LEXICAL), "full": stored(fused(every), (*LEXICAL, *DENSE))}
     given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    print(f"{len(data)} choices learned, {given.out} written.")
+    print(f"{len(every)} choices learned, {given.out} written.")
 
 
 if __name__ == "__main__":

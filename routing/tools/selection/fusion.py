@@ -150,13 +150,13 @@ def any_odds(odds: Floats) -> float:
 
 
 POLICY = Policy(
-    gate=0.5,
-    least=-1.9,
+    gate=0.25,
+    least=-1.77,
     falling=0.7,
     most=0.72,
     growing=0.54,
     certain=14.0,
-    talk=1.0,
+    talk=0.8,
     glossed=0.75,
     alone=3.0,
     wide=1e-5,
