@@ -20,11 +20,11 @@ from routing.tools.selection.glossary import (
     STEMMERS,
     TABLE,
     UNSPACED,
-    WITH_MARKS,
+    WITH_DIACRITICS,
     Kind,
     hashed,
 )
-from routing.tools.selection.words import normal, written, written_with_marks
+from routing.tools.selection.words import normal, written, written_with_diacritics
 
 FOLDER = TABLE.parent / "glossaries"
 COMMON = "en.txt"
@@ -33,7 +33,7 @@ even if one of them exists in another language ("regards")."""
 _SMALL = "for with in on at to of from by and or is are the a an my me i you it we they this that not"
 SMALL = frozenset(_SMALL.split())
 """English words that win when several have the same translation."""
-SHORT_WORDS = ("vi",)
+MONOSYLLABIC = ("vi",)
 """Languages of one-syllable words, many of which are English words when written without diacritics ("can", "to")."""
 WHOLE = 0.75
 """Minimum share of a word that a prefix must have to identify it."""
@@ -57,8 +57,8 @@ def compiled(folder: Path = FOLDER) -> dict[str, NDArray[Any]]:
             english.setdefault(meant, len(english))
             _speaks(speakers, 0, meant)
             if language not in UNSPACED:
-                _speaks(speakers, bit, form, without=common if language in SHORT_WORDS else ())
-        for read in (written_with_marks, written) if language in WITH_MARKS else (written,):
+                _speaks(speakers, bit, form, without=common if language in MONOSYLLABIC else ())
+        for read in (written_with_diacritics, written) if language in WITH_DIACRITICS else (written,):
             for meant, form in lines:
                 for kind, text in _keys(language, form, read, stemmer):
                     meanings.setdefault(hashed(f"{language}{kind}{text}"), english[meant])

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -21,7 +20,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from routing.tools.selection.words import is_unspaced, normal, written, written_with_marks
+from routing.tools.selection.words import is_unspaced, normal, written, written_with_diacritics
 
 TABLE = Path(__file__).parent / "glossary.npz"
 
@@ -32,15 +31,21 @@ STEMMERS = {
     **{"sr": "serbian", "sv": "swedish", "tr": "turkish", "cs": "czech", "ro": "romanian", "hu": "hungarian"},
     **{"fi": "finnish", "no": "norwegian", "el": "greek", "fa": "persian", "hi": "hindi"},
 }
-OTHER_ALPHABETS = {"α": ("el",), "а": ("ru", "sr"), "ا": ("ar", "fa"), "अ": ("hi",)}
-"""The stemmers for each alphabet but Latin, by a letter of it."""
-_ALPHABETS = ((0x370, 0x400, "α"), (0x400, 0x530, "а"), (0x600, 0x700, "ا"), (0x900, 0x980, "अ"))
+_ALPHABETS = (
+    (0x370, 0x400, ("el",)),
+    (0x400, 0x530, ("ru", "sr")),
+    (0x600, 0x700, ("ar", "fa")),
+    (0x900, 0x980, ("hi",)),
+)
+"""First and last + 1 code point of each alphabet but Latin, and the languages whose stemmers read it."""
+_LATIN = tuple(code for code in STEMMERS if code == "sr" or not any(code in codes for *_, codes in _ALPHABETS))
+_LAST_LATIN = 0x24F
 UNSPACED = {"ja": 12, "zh": 12, "th": 20}
 """Languages without spaces between words, with the maximum length of a word in characters."""
 COMPOUNDING = ("da", "de", "fi", "hu", "nl", "no", "sv")
-WITH_MARKS = ("cs", "fi", "hu", "no", "ro", "vi")
+WITH_DIACRITICS = ("cs", "fi", "hu", "no", "ro", "vi")
 """Languages whose words are told apart by diacritics, for people who write them."""
-WITHOUT_GAPS = ("bn", "hi", "ur", "vi")
+WITHOUT_SEPARABLE_VERBS = ("bn", "hi", "ur", "vi")
 """Languages without separable verbs, whose phrases of two words would be found by accident."""
 KOREAN = "ko"
 
@@ -59,7 +64,8 @@ MAX_WORD_CHARACTERS = 60
 CACHED_WORDS = 2_048
 
 _KANA = re.compile(r"[\u3040-\u30ff]")
-_THAI = re.compile(r"[\u0e00-\u0e7f]")
+_THAI = re.compile(r"[\u0e01-\u0e3a\u0e40-\u0e4e]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 
 Kind = Literal["=", "~", "<"]
@@ -81,7 +87,6 @@ class Glossary:
         self._english = str(table["english"]).split("\n")
         self._languages = str(table["languages"]).split("\n")
         self._stemmers = {code: Stemmer.Stemmer(name, 0) for code, name in STEMMERS.items()}
-        self._latin = tuple(STEMMERS.keys() - set(chain(*OTHER_ALPHABETS.values())) | {"sr"})
         self._votes = lru_cache(CACHED_WORDS)(self._count)
         self._is_common = lru_cache(CACHED_WORDS)(lambda word: _place(self._common, word) is not None)
 
@@ -103,7 +108,10 @@ class Glossary:
         if len(_HANGUL.findall(text)) > 1:
             return KOREAN
         if is_unspaced(text):
-            return "th" if _THAI.search(text) else "ja" if _KANA.search(text) else "zh"
+            thai, kana = len(_THAI.findall(text)), len(_KANA.findall(text))
+            if thai > kana + len(_HAN.findall(text)):
+                return "th"
+            return "ja" if kana else "zh"
         votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
         tokens = written(text)
         if all(map(self._is_common, tokens)):
@@ -119,12 +127,11 @@ class Glossary:
         if speakers or len(word) < MIN_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
             return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
-        codes = OTHER_ALPHABETS.get(_alphabet(word), self._latin)
-        stems = ((code, self._stemmers[code].stemWord(word)) for code in codes)
+        stems = ((code, self._stemmers[code].stemWord(word)) for code in _stemmed(word))
         return tuple((code, KNOWN_STEM) for code, stem in stems if self._find(code, "~", stem) is not None)
 
     def _spaced(self, language: str, text: str) -> Iterator[str]:
-        words: list[str | None] = [*(written_with_marks(text) if language in WITH_MARKS else written(text))]
+        words: list[str | None] = [*(written_with_diacritics(text) if language in WITH_DIACRITICS else written(text))]
         for start, word in enumerate(words):
             if word is None:
                 continue
@@ -141,7 +148,7 @@ class Glossary:
             there = [word for word in words[start : start + size] if word is not None]
             if len(there) == size and (meant := self._find(language, "=", " ".join(there))) is not None:
                 return range(start, start + size), meant
-        for end in range(start + 2, 0 if language in WITHOUT_GAPS else min(start + 2 + GAP, len(words))):
+        for end in range(start + 2, 0 if language in WITHOUT_SEPARABLE_VERBS else min(start + 2 + GAP, len(words))):
             if words[end] is not None and (meant := self._find(language, "=", f"{words[start]} {words[end]}")):
                 return (start, end), meant
         return (), ""
@@ -213,8 +220,12 @@ class Glossary:
         return [code for bit, code in enumerate(self._languages) if mask >> bit & 1]
 
 
-def _alphabet(word: str) -> str:
-    return next((letter for first, end, letter in _ALPHABETS if first <= ord(word[0]) < end), "")
+def _stemmed(word: str) -> Sequence[str]:
+    """The languages with a stemmer for the alphabet of a word."""
+    first = ord(word[0])
+    if first <= _LAST_LATIN:
+        return _LATIN
+    return next((codes for start, end, codes in _ALPHABETS if start <= first < end), ())
 
 
 def _place(keys: Sequence[int], text: str) -> int | None:

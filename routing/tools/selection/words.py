@@ -20,7 +20,9 @@ MAX_WORD_LENGTH = 24
 CACHED_TEXTS = 16
 T = TypeVar("T")
 
-_WITHOUT_SPACES = r"\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WITHOUT_SPACES = (
+    r"\u0e01-\u0e3a\u0e40-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+)
 """Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
 _SYLLABLES = r"\uac00-\ud7a3"
 _UNSPACED = re.compile(f"[{_WITHOUT_SPACES}]")
@@ -69,7 +71,7 @@ def written(text: str) -> list[str]:
     return _WORD.findall(normal(text))
 
 
-def written_with_marks(text: str) -> list[str]:
+def written_with_diacritics(text: str) -> list[str]:
     """The words with their diacritics, for languages in which these tell words apart."""
     return _WORD.findall(folded_case(text))
 

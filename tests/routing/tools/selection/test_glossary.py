@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from benchmarks.training.build_glossary import compiled
 from routing.tools.selection.glossary import ENGLISH, Glossary
 from routing.tools.selection.words import written
 
+ROOT = Path(__file__).parents[4]
 SENTENCES = {
     "ar": "ما هو الطقس غدا في القاهرة",
     "bn": "আগামীকাল ঢাকায় আবহাওয়া কেমন হবে",
@@ -96,7 +100,7 @@ def test_every_language_knows_tomorrows_weather(shipped: Glossary, code: str) ->
 
 
 def test_every_language_on_disk_has_a_sentence_here() -> None:
-    folder = Path(__file__).parents[4] / "routing" / "tools" / "selection" / "glossaries"
+    folder = ROOT / "routing" / "tools" / "selection" / "glossaries"
     assert {path.stem for path in folder.glob("*.tsv")} == {*SENTENCES} - {ENGLISH}
 
 
@@ -241,6 +245,27 @@ def test_marks_signs_and_gaps_count_as_the_language_has_them(
 ) -> None:
     assert further.language(text) == language
     assert " ".join(further.gloss(text).split()) == gloss
+
+
+def test_a_thai_face_or_currency_makes_no_thai_message(shipped: Glossary) -> None:
+    assert shipped.language("今日の天気を教えて ฅ") == "ja"
+    assert shipped.language("how much is ฿500 in euros") == ENGLISH
+
+
+def test_the_language_does_not_depend_on_the_order_of_a_set() -> None:
+    code = "from routing.tools.selection.glossary import Glossary as G; g = G.load(); print(*map(g.language, "
+    code += "['planens', 'temperatury', 'televizorem', 'kalenderi']))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "0123"
+    }
+    assert len(found) == 1
 
 
 @given(text=st.text(max_size=80))
