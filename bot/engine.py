@@ -13,7 +13,7 @@ from bot.live_config import WorkspaceFiles
 from bot.messaging import Messaging
 from bot.observability.health import ProcessHealth
 from bot.observability.health_persistence import HealthPersistence
-from bot.tooling import Tooling, build_tooling, message_vectors
+from bot.tooling import Tooling, build_message_vectors, build_tooling
 from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
 from handlers.council.council import CouncilSessions
@@ -41,6 +41,7 @@ from routing.llm.price_map import PriceMap
 from routing.memory.recall import Memory
 from routing.policy.models import Models
 from routing.router import Router, TurnSources
+from routing.tools.embedding.builder import e5_name
 from routing.tools.embedding.static import StaticEmbedder
 from routing.tools.offer import Toolset
 from storage.schema import REVISION
@@ -126,10 +127,11 @@ async def build_engine(
     sandbox = Sandbox(workspace.files, config.sandbox)
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     accounts = build_accounts(settings, workspace, stores.accounts, stores.people, clock)
-    messages = message_vectors(environment, llm, models, steady)
-    embedder = messages.embedder if messages is not None else None
+    message_vectors = build_message_vectors(environment, llm, models, steady)
+    embedder = message_vectors.embedder if message_vectors is not None else None
     shipped = embedder if isinstance(embedder, StaticEmbedder) else StaticEmbedder() if embedder is not None else None
-    memory = Memory(stores.facts, shipped, None if embedder is shipped else embedder)
+    e5 = embedder if embedder is not None and embedder is not shipped and embedder.name == e5_name() else None
+    memory = Memory(stores.facts, shipped, e5)
     learning = Learning(stores.examples, stores.chats, shipped, lambda: models.config.learning)
     limits = ScheduleLimits(settings.schedules_per_person, 60 * settings.schedule_shortest_minutes)
     schedules = Schedules(stores.schedules, stores.preferences, clock, limits)
@@ -156,7 +158,9 @@ async def build_engine(
         metrics=messaging.metrics,
     )
     approval = Approval(stores.actions, stores.allowances, lambda: models.config.allowed_tools, clock)
-    tooling = build_tooling(environment, workspace, needed, messages, stores.vectors, approval, accounts.accounts)
+    tooling = build_tooling(
+        environment, workspace, needed, message_vectors, stores.vectors, approval, accounts.accounts
+    )
     caller = ModelCaller(llm, models.health, steady, guard)
     router = Router(
         models=models,
@@ -164,7 +168,14 @@ async def build_engine(
         guard=guard,
         tools=Toolset(tooling.toolbox, tooling.selector),
         sources=TurnSources(
-            stores.preferences, stores.history, owner_files, files.picture, stores.accounts, memory, learning, messages
+            stores.preferences,
+            stores.history,
+            owner_files,
+            files.picture,
+            stores.accounts,
+            memory,
+            learning,
+            message_vectors,
         ),
         clock=clock,
         steady=steady,

@@ -32,12 +32,12 @@ class Tooling:
     selector: ToolSelector
     toolkits: WorkspaceToolkits
     mcp: McpClient
-    messages: MessageVectors | None
+    message_vectors: MessageVectors | None
     """None with EMBEDDINGS=off."""
 
     @property
     def embedder(self) -> Embedder | None:
-        return self.messages.embedder if self.messages is not None else None
+        return self.message_vectors.embedder if self.message_vectors is not None else None
 
     async def start(self) -> None:
         """Connect to MCP servers and build the index, in the background."""
@@ -60,7 +60,7 @@ def build_tooling(
     environment: Environment,
     workspace: Workspace,
     dependencies: ToolDependencies,
-    messages: MessageVectors | None,
+    message_vectors: MessageVectors | None,
     vectors: VectorStore,
     approval: Approval,
     accounts: Accounts | None = None,
@@ -87,11 +87,13 @@ def build_tooling(
         accounts=accounts,
         metrics=dependencies.metrics,
     )
-    selector = ToolSelector(toolbox.toolkits, messages, vectors, workspace.tool_index)
-    return Tooling(toolbox, selector, toolkits, mcp, messages)
+    selector = ToolSelector(toolbox.toolkits, message_vectors, vectors, workspace.tool_index)
+    return Tooling(toolbox, selector, toolkits, mcp, message_vectors)
 
 
-def message_vectors(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> MessageVectors | None:
+def build_message_vectors(
+    environment: Environment, llm: LiteLlm, models: Models, clock: Clock
+) -> MessageVectors | None:
     """Vectors from the embedder that EMBEDDINGS names; loads nothing yet."""
     settings = environment.settings
     backend = read_backend(settings.embeddings)

@@ -172,4 +172,4 @@ async def test_a_search_goes_on_without_the_other_encoder(
     monkeypatch.setattr(recall, "SEARCH_SECONDS", 0.01)
     memory = Memory(facts, None, Related(6, fate, seconds=60))
     assert [each.text for each in await memory.search(1, "dog", 3)] == [FACTS[2]]
-    assert ("e5 is still loading" if fate else "Not all facts could be compared within 0.01 s") in caplog.text
+    assert ("e5 is still loading" if fate else "Not all facts were compared by e5 within 0.01 s") in caplog.text
