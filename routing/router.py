@@ -72,7 +72,7 @@ class Compacted:
 @dataclass(frozen=True, slots=True)
 class TurnSources:
     """What a turn reads. `picture` fetches an attachment; None if it is gone. `memory` searches the facts about a
-    person, `learning` their examples. `messages` computes vectors; None with EMBEDDINGS=off."""
+    person, `learning` their examples. `message_vectors` computes vectors; None with EMBEDDINGS=off."""
 
     preferences: PreferenceStore
     history: HistoryStore
@@ -81,7 +81,7 @@ class TurnSources:
     accounts: ServiceAccountStore
     memory: Memory
     learning: Learning
-    messages: MessageVectors | None
+    message_vectors: MessageVectors | None
 
 
 class Router:
@@ -98,7 +98,7 @@ class Router:
         steady: Clock,
     ) -> None:
         self.models = models
-        self.auto_tier = AutoTier(sources.history, sources.messages)
+        self.auto_tier = AutoTier(sources.history, sources.message_vectors)
         self._caller = caller
         self._guard = guard
         self._tools = tools

@@ -71,7 +71,7 @@ def training_set(rows: Sequence[Row], phrases: Phrases) -> TrainingSet:
         hits = phrases.find(message)
         found.append(np.array(sorted(buckets(message)), np.int64))
         dense.append(dense_features(message, hits, score(message, hits)))
-    labels, weights = labelled(rows)
+    labels, weights = labels_and_weights(rows)
     return TrainingSet(
         np.concatenate(found),
         np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64),
@@ -81,7 +81,7 @@ def training_set(rows: Sequence[Row], phrases: Phrases) -> TrainingSet:
     )
 
 
-def labelled(rows: Sequence[Row]) -> tuple[Array, Array]:
+def labels_and_weights(rows: Sequence[Row]) -> tuple[Array, Array]:
     """A column for each tier, 1 where it is accepted; and the weights of the rows, so that each tier has its share."""
     labels = np.array([[tier in row.accepted for tier in TIERS] for row in rows], np.float32)
     weights = np.array([WEIGHTS.get(row.kind, TUNING_WEIGHT) for row in rows], np.float32)
@@ -96,7 +96,7 @@ def train(given: TrainingSet, seed: int = 0, epochs: int = EPOCHS) -> tuple[Arra
     """The weights of the buckets and of the dense features."""
     rng = np.random.default_rng(seed)
     theta = np.zeros((BUCKETS + DENSE_FEATURES, len(TIERS)), np.float32)
-    descend(
+    adam(
         theta,
         lambda batch: _gradient(theta, given, batch, rng) + RIDGE * theta,
         len(given.weights),
@@ -106,7 +106,7 @@ def train(given: TrainingSet, seed: int = 0, epochs: int = EPOCHS) -> tuple[Arra
     return theta[:BUCKETS], theta[BUCKETS:]
 
 
-def descend(theta: Array, gradient: Callable[[Ids], Array], count: int, epochs: int, rng: np.random.Generator) -> None:
+def adam(theta: Array, gradient: Callable[[Ids], Array], count: int, epochs: int, rng: np.random.Generator) -> None:
     """Improve `theta` in place with Adam; `gradient` is that of a batch of the `count` rows."""
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     step = 0
@@ -133,14 +133,14 @@ def _gradient(theta: Array, given: TrainingSet, batch: Ids, rng: np.random.Gener
     dense[:, 1:] *= rng.random((len(batch), DENSE_FEATURES - 1)) >= DENSE_DROPOUT
     scores = dense @ theta[BUCKETS:]
     scores += _summed(theta[ids] * share[:, None], rows, len(batch))
-    error = errors(scores, given.labels[batch], given.weights[batch])
+    error = score_gradient(scores, given.labels[batch], given.weights[batch])
     gradient = np.empty_like(theta)
     gradient[:BUCKETS] = _summed(error[rows] * share[:, None], ids, BUCKETS)
     gradient[BUCKETS:] = dense.T @ error
     return gradient
 
 
-def errors(scores: Array, labels: Array, weights: Array) -> Array:
+def score_gradient(scores: Array, labels: Array, weights: Array) -> Array:
     """The gradient of the mean negative log-likelihood of the accepted tiers, by the scores."""
     parts = np.exp(scores - scores.max(1, keepdims=True))
     likely = parts / parts.sum(1, keepdims=True)

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.auto_tier import NEWER, TUNING, UNUSED, Row, read
+from benchmarks.auto_tier import LATER_SETS, TUNING, UNUSED, Row, read
 from routing.policy.auto.preprocessing import fold, runs, split
 from routing.types.tiers import TIERS, Tier
 
@@ -229,7 +229,7 @@ def framed_sayings(seed: int = 0) -> Iterator[Row]:
 def training_rows(seed: int = 0) -> Iterator[Row]:
     """All rows except those that share wording with a measured message, and the half for tuning."""
     measured = [row for row in read() if row.half == UNUSED]
-    measured += [row for path in NEWER for row in read(path)]
+    measured += [row for path in LATER_SETS for row in read(path)]
     texts = {row.text.casefold() for row in measured}
     taken = {wording for row in measured for wording in wordings(row.text)}
     for row in (*framed_sayings(seed), *message_rows(seed), *assistant_rows(seed)):

@@ -1,7 +1,7 @@
 """Trains the vector classifier of `/tier auto`: `python -m benchmarks.training.auto_tier_vectors`.
 
 It learns from a sample of the rows of `auto_tier_rows`, as vectors of `EMBEDDINGS=e5`, which needs `make embeddings`.
-Never used: the rows that `benchmarks.training.auto_tier` never uses. A softmax over tiers, where any accepted tier is
+Like `benchmarks.training.auto_tier`, it uses no measured row. A softmax over tiers, where any accepted tier is
 right, trained with Adam. The same seed gives the same file. Takes ten minutes, nearly all of it for the vectors.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.auto_tier import Row
-from benchmarks.training.auto_tier import Array, Ids, descend, errors, labelled
+from benchmarks.training.auto_tier import Array, Ids, adam, labels_and_weights, score_gradient
 from benchmarks.training.auto_tier_rows import ASKED, FRAMED, MADE, training_rows
 from routing.policy.auto.vector_classifier import FILE
 from routing.tools.embedding.builder import e5_name
@@ -31,7 +31,7 @@ MAX_ROWS: Mapping[str, int] = {FRAMED: 4_000, MADE: 2_000, ASKED: 1_000}
 """Maximum number of rows by kind; more of these made the result no better."""
 EPOCHS, RIDGE = 30, 5e-3
 SCALE = 20.0
-"""Multiplies the numbers of a vector, which are about 1/20, so that a step of Adam fits them."""
+"""Scales the numbers of a vector, which are about 1/20, to about 1, for Adam's step size."""
 BATCH_OF_TEXTS = 8
 STEPS = 127
 """Steps up to the largest weight."""
@@ -60,7 +60,7 @@ def vectors(texts: Sequence[str], encoder: E5) -> Array:
 
 
 def train(found: Array, labels: Array, weights: Array, seed: int = 0) -> tuple[Array, Array]:
-    """The weights (tier x number of the vector) and the biases."""
+    """The weights (tiers x dimensions) and the biases (tiers)."""
     rng = np.random.default_rng(seed)
     features = np.concatenate([found * SCALE, np.ones((len(found), 1), np.float32)], 1)
     theta = np.zeros((features.shape[1], len(TIERS)), np.float32)
@@ -68,10 +68,10 @@ def train(found: Array, labels: Array, weights: Array, seed: int = 0) -> tuple[A
     decay[-1] = 0
 
     def gradient(batch: Ids) -> Array:
-        slope: Array = features[batch].T @ errors(features[batch] @ theta, labels[batch], weights[batch])
+        slope: Array = features[batch].T @ score_gradient(features[batch] @ theta, labels[batch], weights[batch])
         return slope + decay * theta
 
-    descend(theta, gradient, len(found), EPOCHS, rng)
+    adam(theta, gradient, len(found), EPOCHS, rng)
     return theta[:-1].T * SCALE, theta[-1]
 
 
@@ -95,7 +95,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = sample(training_rows(given.seed), given.seed)
     found = vectors([row.text for row in rows], E5.load(weights_file()))
-    write(*train(found, *labelled(rows), given.seed), e5_name(), given.out)
+    write(*train(found, *labels_and_weights(rows), given.seed), e5_name(), given.out)
     print(f"{len(rows)} rows; {given.out.stat().st_size / 1e3:.0f} kB")
 
 

@@ -77,15 +77,15 @@ class ToolSelector:
     def __init__(
         self,
         toolkits: Callable[[], tuple[Toolkit, ...]],
-        messages: MessageVectors | None,
+        message_vectors: MessageVectors | None,
         vectors: VectorStore,
         cache: Path | None = None,
     ) -> None:
         """Without the vectors of messages only words are compared. The index is stored in the file `cache` for the next
         start, the tools' vectors in the database."""
         self._toolkits = toolkits
-        self._messages = messages
-        self._embedder = embedder = messages.embedder if messages is not None else None
+        self._message_vectors = message_vectors
+        self._embedder = embedder = message_vectors.embedder if message_vectors is not None else None
         self._builder = IndexBuilder(embedder, vectors, cache)
         self._indexed: tuple[Toolkit, ...] | None = None
         self._last_reason = ""
@@ -164,7 +164,7 @@ class ToolSelector:
             return cached[message, among]
         with ErrorBoundary(log, "[Embeddings] A selection failed"):
             try:
-                wait = self._messages.wait_seconds if self._messages is not None else 0.0
+                wait = self._message_vectors.wait_seconds if self._message_vectors is not None else 0.0
                 async with asyncio.timeout(MAX_SECONDS + wait):
                     found = await self._ranked(index.catalogue, message, among, index.fallback_reason)
             except TimeoutError:
@@ -184,11 +184,11 @@ class ToolSelector:
         failure, named = "", frozenset[str]()
         if decision is None:  # the vectors take time
             texts, named = self._unnamed(catalogue, clauses, among)
-            assert self._messages is not None
-            vectors, failure = await self._messages.of(texts)
+            assert self._message_vectors is not None
+            vectors, failure = await self._message_vectors.of(texts)
             if vectors and not catalogue.accepts(vectors):
                 vectors, failure, self._indexed = {}, MODEL_CHANGED, None  # the next message builds the index again
-                self._messages.forget()
+                self._message_vectors.forget()
             decision = await self._in_thread(catalogue.ranker.decide, clauses, vectors, among)
         if texts:
             self._last_reason = failure

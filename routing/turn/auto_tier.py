@@ -26,16 +26,19 @@ from routing.types.turns import Question
 EARLIER_TURNS = 3
 """Number of earlier turns whose tiers count."""
 
+E5_PREFIX = "e5:"
+
 log = logging.getLogger("routing")
 
 
 class AutoTier:
     """Chooses the tier of each question."""
 
-    def __init__(self, history: HistoryStore, messages: MessageVectors | None = None) -> None:
-        """`messages` are asked where words leave the tier open, if their encoder is the classifier's."""
+    def __init__(self, history: HistoryStore, message_vectors: MessageVectors | None = None) -> None:
+        """`message_vectors` count where words leave the tier open; without them, or with those of another encoder than
+        the classifier's, words decide alone."""
         self._history = history
-        self._messages = messages
+        self._vectors = message_vectors
         self._classifier: VectorClassifier | None = None
 
     async def choose(
@@ -46,8 +49,8 @@ class AutoTier:
         context: Context,
         learned: Learned = NOTHING_LEARNED,
     ) -> TierDecision:
-        """Return the tier and the reason. A repeated question gets the tier it had the first time, unless something was
-        `learned` since. A message that asks to think hard is taken at its word."""
+        """Return the tier and the reason. A repeated question gets the same tier, unless something was `learned` since,
+        or only one of the two had its vector in time. A message that asks to think hard is taken at its word."""
         previous = await self._history.tiers(question.conversation_id, EARLIER_TURNS, question.replaces)
         usable = [each for each in allowed(models, preferences) if each in tiers_for(question.person.role)]
         had_code = previous[-1:] == ("coding",) or "```" in context.last_answer()
@@ -84,15 +87,18 @@ class AutoTier:
         return found
 
     async def _by_vector(self, text: str) -> Prediction | None:
-        """What the vector of the message says; None without one."""
-        if self._messages is None:
+        """The prediction by the vector; None without a vector."""
+        if self._vectors is None:
             return None
         if self._classifier is None:
             self._classifier = await asyncio.to_thread(VectorClassifier.load)
-        if self._messages.embedder.name != self._classifier.encoder:
+            trained, used = self._classifier.encoder, self._vectors.embedder.name
+            if used != trained and used.startswith(E5_PREFIX):
+                log.warning("[AutoTier] By words alone: the classifier was trained with %s, not %s", trained, used)
+        if self._vectors.embedder.name != self._classifier.encoder:
             return None
         text = text[:MAX_CHARACTERS]
-        rows, reason = await self._messages.of([text])
+        rows, reason = await self._vectors.of([text])
         if reason:
             log.info("[AutoTier] By words alone: %s", reason)
             return None

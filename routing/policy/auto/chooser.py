@@ -31,7 +31,7 @@ MIN_SCORE_ABOUT_TEXT = 3.0
 """Minimum score of a message about a given text."""
 
 SURE = 0.95
-"""Probability from which a prediction by words needs no vector: that of four in ten messages (measured)."""
+"""At this probability, a prediction by words needs no vector."""
 RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.25, 0.15
 """Minimum probability of the conversation's topic in a short message that only hints at it."""
 _MATHEMATICAL_IDEAS: tuple[Idea, ...] = ("prove", "show")
@@ -47,8 +47,8 @@ Choice = tuple[Tier, tuple[Signal, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ScoredMessage:
-    """A preprocessed message with its phrases and scores, the `prediction` of its tier, and that `by_words`, which also
-    tells what a short message hints at."""
+    """A preprocessed message with its phrases and scores. `prediction` decides its tier; `by_words` is the prediction
+    without the vector, which tells what a short message hints at."""
 
     message: PreparedMessage
     hits: Hits
@@ -91,9 +91,14 @@ class Chooser:
             prediction = self.classifier.predict(message, hits, scores)
         scored = ScoredMessage(message, hits, scores, prediction, prediction)
         choice = _choose(scored, tuple(previous), had_code, pictures)
-        unsure = prediction is not None and prediction.probability < SURE and choice[1] != SMALL_TALK
+        unsure = (
+            prediction is not None
+            and prediction.probability < SURE
+            and not _is_certain(scores)
+            and choice[1] != SMALL_TALK
+        )
         if unsure and prediction is not None and by_vector is not None:
-            scored = replace(scored, prediction=prediction.joined(by_vector))
+            scored = replace(scored, prediction=prediction.combined(by_vector))
             choice = _choose(scored, tuple(previous), had_code, pictures)
         return decide(*choice, allowed, unsure)
 
@@ -121,7 +126,7 @@ def _choose(scored: ScoredMessage, previous: tuple[Tier, ...], had_code: bool, p
 def _choose_alone(scored: ScoredMessage, had_code: bool) -> Choice:
     """The tier of the message without its context: certain features first, then the classifier."""
     scores, short = scored.scores, scored.message.units <= MAX_AFTER_CODE_WORDS
-    if scores.proof and scores.code < features.CERTAIN + MIN_SCORE:
+    if _asks_for_proof(scores):
         return "deep", ("proof",)
     if scores.research:
         return "deep", ("research",)
@@ -134,6 +139,15 @@ def _choose_alone(scored: ScoredMessage, had_code: bool) -> Choice:
     if tier == DEFAULT_TIER and had_code and short and hinted:
         return "coding", ("code before",)
     return tier, signals or (("brief",) if scores.brief else ())
+
+
+def _asks_for_proof(scores: Scores) -> bool:
+    return scores.proof and scores.code < features.CERTAIN + MIN_SCORE
+
+
+def _is_certain(scores: Scores) -> bool:
+    """Whether no prediction changes the tier."""
+    return _asks_for_proof(scores) or scores.research or scores.shown >= features.CERTAIN
 
 
 def _choose_by_score(scores: Scores) -> Choice:

@@ -82,8 +82,8 @@ _INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AutoDecision:
-    """The best allowed tier; `evidence` describes the `signals` in a short English clause. `unsure`: a vector of the
-    message may tell more."""
+    """The best allowed tier; `evidence` describes the `signals` in a short English clause. `unsure`: the message's
+    vector could change the tier."""
 
     tier: Tier
     evidence: str

@@ -1,4 +1,4 @@
-"""The vectors of messages, computed once for all that compare a message."""
+"""Computes and caches the vectors of messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.tools.fallback_reasons import SLOW
 from routing.types.vectors import Floats
 
 CACHED_TEXTS = 64
-"""Enough for the messages that are answered at the same time; 0.1 MB."""
+"""Enough for four messages of seven clauses with their glosses; 0.1 MB at 384 dimensions."""
 
 log = logging.getLogger("routing")
 
@@ -28,8 +28,10 @@ class MessageVectors:
         self._known: Bounded[str, Floats] = Bounded(CACHED_TEXTS)
 
     async def of(self, texts: Sequence[str]) -> tuple[dict[str, Floats], str]:
-        """A row by text, or no rows and the reason. Never fails, and takes no longer than the wait."""
-        known = {text: row for text in texts if (row := self._known.get(text)) is not None}
+        """A vector of length 1 for each text, or no vectors and the reason. Raises nothing, and takes no longer than
+        the wait."""
+        cache = self._known
+        known = {text: row for text in texts if (row := cache.get(text)) is not None}
         missing = [text for text in texts if text not in known]
         if not missing:
             return known, ""
@@ -45,11 +47,11 @@ class MessageVectors:
 
             found = dict(zip(missing, unit(made, len(missing)), strict=True))
             for text, row in found.items():
-                self._known[text] = row
+                cache[text] = row
             return known | found, ""
         kind = type(boundary.error).__name__
         return {}, Reason("the message could not be embedded ({error}, see the log)", error=kind)
 
     def forget(self) -> None:
         """Drop the kept vectors, because the model has changed."""
-        self._known.clear()
+        self._known = Bounded(CACHED_TEXTS)

@@ -11,7 +11,8 @@ from routing.tools.fallback_reasons import EMBEDDING
 from tests.routing.tools.fakes import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
 
 
-async def test_a_decision_is_cached_until_the_index_changes(made: Made) -> None:
+async def test_a_decision_is_cached_until_the_index_changes(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("routing.tools.embedding.message_vectors.CACHED_TEXTS", 0)
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     first = await one.selector.match(OPEN)
     asked = len(embedder.asked)
@@ -24,6 +25,7 @@ async def test_a_decision_is_cached_until_the_index_changes(made: Made) -> None:
     gate.set()
     await one.indexed()
     assert "weather" not in await one.found(OPEN)
+    assert embedder.asked[-1] == (OPEN,)
 
 
 async def test_only_the_beginning_of_a_long_message_counts(made: Made) -> None:

@@ -139,14 +139,14 @@ async def test_a_message_that_words_decide_needs_no_vector() -> None:
     assert knows.asked == []
 
 
-async def test_a_vector_makes_no_question_of_small_talk() -> None:
+async def test_small_talk_needs_no_vector() -> None:
     knows = encoder("coding")
     talk = Talk(((1, "coding"),), messages=MessageVectors(knows, 1))
     assert (await talk.chooses("lol ok it works now, good night"))[0] == "balanced"
     assert knows.asked == []
 
 
-async def test_what_words_hint_at_keeps_the_conversation_on_its_tier() -> None:
+async def test_a_follow_up_keeps_its_tier_whatever_the_vector_says() -> None:
     talk = Talk(((1, "coding"),), messages=MessageVectors(encoder("balanced"), 1))
     assert await talk.chooses("jetzt ist die Liste leer") == ("coding", ("continues the code",))
 
@@ -154,6 +154,20 @@ async def test_what_words_hint_at_keeps_the_conversation_on_its_tier() -> None:
 async def test_vectors_of_another_encoder_are_not_used() -> None:
     other = FakeEmbedder(name="another")
     assert (await Talk(messages=MessageVectors(other, 1)).chooses(OPEN))[0] == "balanced"
+    assert other.asked == []
+
+
+@pytest.mark.parametrize("text", ["Prove that P != NP", FENCE])
+async def test_certain_features_need_no_vector(text: str) -> None:
+    knows = encoder("balanced")
+    assert (await Talk(messages=MessageVectors(knows, 1)).chooses(text))[0] != "balanced"
+    assert knows.asked == []
+
+
+async def test_another_release_of_the_encoder_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    other = FakeEmbedder(name="e5:other")
+    assert (await Talk(messages=MessageVectors(other, 1)).chooses(OPEN))[0] == "balanced"
+    assert "[AutoTier] By words alone: the classifier was trained with" in caplog.text
     assert other.asked == []
 
 

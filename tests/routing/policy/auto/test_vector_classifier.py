@@ -47,8 +47,15 @@ def test_training_finds_what_separates_the_tiers(tmp_path: Path) -> None:
         ({"balanced": 0.94, "smart": 0.06}, {"balanced": 0.4, "smart": 0.6}, "balanced"),
     ],
 )
-def test_the_surer_of_two_predictions_decides(words: dict[Tier, float], vector: dict[Tier, float], tier: Tier) -> None:
+def test_predictions_are_combined(words: dict[Tier, float], vector: dict[Tier, float], tier: Tier) -> None:
     none: dict[Tier, float] = dict.fromkeys(TIERS, 0.0)
-    joined = Prediction(none | words).joined(Prediction(none | vector))
-    assert joined.tier == tier
-    assert sum(joined.probabilities.values()) == pytest.approx(1)
+    combined = Prediction(none | words).combined(Prediction(none | vector))
+    assert combined.tier == tier
+    assert sum(combined.probabilities.values()) == pytest.approx(1)
+
+
+def test_weights_and_vectors_of_another_shape_are_refused() -> None:
+    with pytest.raises(ValueError, match="made for another form"):
+        VectorClassifier("some:1", [[0.0] * 8] * 3, [0.0] * 3)
+    with pytest.raises(ValueError, match="a vector of 5 instead of 384 numbers"):
+        VectorClassifier.load().predict([0.0] * 5)

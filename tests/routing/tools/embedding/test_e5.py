@@ -145,8 +145,12 @@ async def test_a_question_finds_the_fact_that_answers_it_in_any_language(embedde
 @pytest.mark.parametrize(
     ("text", "by_words", "tier"),
     [
-        ("Γιατί δεν μπορώ να μετρήσω όλους τους πραγματικούς με τους φυσικούς;", "smart", "deep"),
-        ("Είναι καλή ιδέα να αφήσω τη δουλειά μου για να ανοίξω φούρνο;", "coding", "balanced"),
+        (
+            "web bán bánh em tự làm, khách bấm quay lại xong bấm tới là giỏ hàng trống trơn, mà chỉ bị trên máy Samsung thôi",
+            "balanced",
+            "coding",
+        ),
+        ("明日の朝9時からエクセルの講習なので、8時に教えてください", "smart", "balanced"),
     ],
 )
 def test_a_vector_corrects_the_tier_that_words_chose(model: e5.E5, text: str, by_words: Tier, tier: Tier) -> None:
