@@ -146,7 +146,7 @@ async def test_a_question_finds_the_fact_that_answers_it_in_any_language(embedde
     ("text", "by_words", "tier"),
     [
         (
-            "web bán bánh em tự làm, khách bấm quay lại xong bấm tới là giỏ hàng trống trơn, mà chỉ bị trên máy Samsung thôi",
+            "web bán bánh em tự làm, khách bấm quay lại xong bấm tới là giỏ hàng trống trơn",
             "balanced",
             "coding",
         ),
