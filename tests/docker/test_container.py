@@ -183,6 +183,13 @@ def test_the_sandbox_may_call_what_it_may_under_systemd() -> None:
     assert not names & {"bpf", "kexec_load", "init_module", "reboot", "ptrace", "setuid", "chown", "open_by_handle_at"}
 
 
+def test_the_guide_for_a_pi_installs_the_same_system_packages() -> None:
+    guide = (ROOT / "docs" / "raspberry-pi.md").read_text(encoding="utf-8")
+    (installed,) = re.findall(r"(?m)^sudo apt .* install -y (.+)$", guide)
+    (needed,) = re.findall(r"install --yes --no-install-recommends (.+?) &&", " ".join(rest for _, rest in final()))
+    assert set(needed.split()) <= set(installed.split())
+
+
 @pytest.mark.parametrize("folder", ["/", "/tmp"])
 def test_what_the_bot_writes_is_writable_in_a_read_only_container(folder: str) -> None:
     writable = [mount.partition(":")[0] for mount in service()["tmpfs"]] + [only("VOLUME")]
