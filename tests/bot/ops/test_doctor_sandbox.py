@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.sandbox import sandbox, sandbox_check
 from bot.ops.doctor import CHECKS
 from tests.handlers.tools.sandbox.test_sandbox import made
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def inspection(tmp_path: Path) -> Inspection:
@@ -52,6 +55,9 @@ async def test_the_kernel_refuses_namespaces(tmp_path: Path) -> None:
     assert found.status == "warn"
     assert "Creating new namespace failed" in found.detail
     assert "namespaces" in found.fix
+    places = re.findall(r"docker/[a-z.]+", found.fix)
+    assert len(places) == 2, "for a service and for a container"
+    assert all((ROOT / place).is_file() for place in places)
 
 
 async def test_bubblewrap_is_too_old(tmp_path: Path) -> None:
