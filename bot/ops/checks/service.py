@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 
 from bot.findings import Finding, ok, warn
 from bot.ops.checks.inspection import Inspection
@@ -22,6 +23,8 @@ def _look(inspection: Inspection) -> list[Finding]:
 
     found = chosen(inspection.environment, user=False)
     text, program = found.text(), this_program()
+    if not text and shutil.which("systemctl") is None:
+        return [ok("service", "not installed; this machine or container has no systemd")]
     if not text:
         return [ok("service", f"not installed; `{found.install_command(program)}` starts the bot at boot")]
     workspace = workspace_of(text)

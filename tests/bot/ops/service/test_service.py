@@ -136,6 +136,23 @@ async def test_without_systemd_it_says_what_to_do(on: BotHarness, tmp_path: Path
     assert errors.endswith(": systemctl is not installed. The service needs systemd; without it, use `tierbot run`.\n")
 
 
+async def test_doctor_does_not_advise_a_service_without_systemd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = load({"WORKSPACE": str(tmp_path)})
+    looking = Inspection(environment, Workspace(environment), time.time)
+    install(tmp_path / "bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (found,) = await doctor_check(looking)
+    assert "service install" in found.detail
+    monkeypatch.setenv("PATH", "/nowhere")
+    (found,) = await doctor_check(looking)
+    assert (found.status, found.fix) == ("ok", "")
+    assert "has no systemd" in found.detail
+    assert "service install" not in found.detail
+
+
 async def test_a_systemd_that_does_not_answer_changes_nothing(on: BotHarness, tmp_path: Path) -> None:
     systemctl = tmp_path / "bin" / "systemctl"
     systemctl.parent.mkdir()
