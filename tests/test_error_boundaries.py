@@ -36,7 +36,8 @@ USES = {
     "handlers/tools/mcp/server.py": ["call from an MCP client"],
     "routing/learning/learning.py": ["comparison with examples"],
     "routing/tools/index_builder.py": ["tool index", "vectors of the tools"],
-    "routing/tools/selector.py": ["selection", "vector of a message"],
+    "routing/tools/embedding/message_vectors.py": ["vector of a message"],
+    "routing/tools/selector.py": ["selection"],
 }
 """What each ErrorBoundary protects."""
 
