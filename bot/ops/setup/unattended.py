@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.adapters.shared.descriptor import secret
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.setup import checks
@@ -22,11 +24,12 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     """The draft with everything that the flags give, each checked against its service, and one line for each. Raises
     ConfigError for the first that is refused."""
     lines: list[str] = []
-    for provider, base in flags.bases.items():
+    for provider, base in (_bases(draft, flags) | flags.bases).items():
         draft = draft.put_provider(provider, base)
     if flags.model:
         draft = draft.put_pools(flags.model)
     if flags.owners:
+        _check_platforms(flags.owners)
         owners = dict.fromkeys((*map(str, draft.environment.settings.owners), *flags.owners))
         draft = draft.put({"BOT_OWNERS": ",".join(owners)})
     draft = await _with_tokens(draft, flags, lines)
@@ -44,6 +47,24 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
             f"Another program listens on port {admin[1]}, where the admin page would be: change ADMIN_ADDRESS."
         )
     return draft, lines
+
+
+def _bases(draft: Draft, flags: Flags) -> dict[str, str]:
+    """The addresses in the environment of the providers that get a key. They are saved, because the service has another
+    environment and would send the key elsewhere."""
+    names = {each: [f"{each.upper()}_{name}" for name in ("BASE_URL", "API_BASE")] for each in flags.keys}
+    given = draft.environment.variables
+    found = {each: next((given[name] for name in some if given.get(name)), "") for each, some in names.items()}
+    return {each: base for each, base in found.items() if base}
+
+
+def _check_platforms(owners: Sequence[str]) -> None:
+    """Raises ConfigError for an owner of a platform that doesn't exist."""
+    known = [platform.name for platform in PLATFORMS]
+    for owner in owners:
+        platform, colon, _ = owner.partition(":")
+        if colon and platform.strip().lower() not in known:
+            raise ConfigError(f"--owner {owner}: there is no platform {platform}. Use {' or '.join(known)}.")
 
 
 async def _with_tokens(draft: Draft, flags: Flags, lines: list[str]) -> Draft:

@@ -49,6 +49,7 @@ async def test_flags_write_both_files(
         (("--provider", "openai"), "No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY."),
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
+        (("--owner", "matrix:1"), "--owner matrix:1: there is no platform matrix. Use telegram or discord."),
         (
             ("--base", "openai=ftp://x"),
             "The address of openai must be an http:// or https:// address",
@@ -131,6 +132,17 @@ async def test_secrets_may_come_from_the_environment_and_from_files(
     settings = load({"WORKSPACE": str(folder)})
     assert settings.keys == {"openai": GOOD}
     assert {tg.token, dc.token} <= set(settings.secrets())
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+async def test_an_address_in_the_environment_is_saved(
+    environ: dict[str, str], folder: Path, ms: ModelServer, name: str
+) -> None:
+    draft, lines = await given(environ | {name: ms.openai_base}, keys={"openai": GOOD})
+    assert lines[0] == "openai: openai/gpt-5.1 answers."
+    draft.save()
+    saved = json.loads((folder / "preferences" / "runtime-config.json").read_text("utf-8"))
+    assert saved["llm"]["providers"]["openai"]["baseUrl"] == ms.openai_base
 
 
 async def test_a_missing_intent_is_a_warning(environ: dict[str, str], dc: DiscordServer) -> None:
