@@ -125,9 +125,10 @@ def photograph(browser: Chrome, base: str, folder: Path) -> None:
         picture(browser, folder / f"admin-{name}.png")
 
 
-async def test_every_page_by_keyboard(admin: AdminPage, browser: Chrome) -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_every_page_by_keyboard(admin: AdminPage, browser: Chrome, width: int) -> None:
     """Tab reaches each control in the order of the page, and always shows where it is."""
-    await asyncio.to_thread(tabbed, browser, base_of(admin))
+    await asyncio.to_thread(tabbed, browser, base_of(admin), width)
 
 
 FOCUS = """
@@ -148,9 +149,9 @@ return [...document.querySelectorAll(names)].filter((e) => e.checkVisibility()).
 """
 
 
-def tabbed(browser: Chrome, base: str) -> None:
+def tabbed(browser: Chrome, base: str, width: int) -> None:
     sign_in(browser, base)
-    resize(browser, 1280)
+    resize(browser, width)
     for path in PAGES:
         browser.get(base + path)
         expected: list[int] = browser.execute_script(REACHABLE)
