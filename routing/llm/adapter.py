@@ -100,7 +100,8 @@ class LiteLlm:
         adapted = message_codec.adapt(request.messages, request.model, request.tools)
         request = replace(request, messages=adapted.messages, tools=adapted.tools)
         async with self._endpoint(request) as where:
-            with mapped_errors(request.model, request.profile):
+            said = [message.text for message in request.messages if message.role == "user"]
+            with mapped_errors(request.model, request.profile, said):
                 async with aclosing(chat_stream.reader(await _begin(litellm, request, where))) as reader:
                     async for event in reader:
                         yield event

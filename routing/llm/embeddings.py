@@ -32,7 +32,7 @@ async def ask(
     for Ollama. Raises ModelError."""
     request = {name: value for name, value in where.items() if name != _FOR_ANSWERS}
     request |= {"input": list(texts), "timeout": profile.timeout_seconds, "max_retries": 0}
-    async with time_limit(model, profile):
+    async with time_limit(model, profile, texts):
         answer = await _answer(litellm, request)
         return _in_order(answer.data)
 

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -26,7 +26,7 @@ from routing.errors import (
     Unreachable,
 )
 from routing.ports import Clock
-from routing.redaction import Secrets, masked_words
+from routing.redaction import Secrets, masked_words, repeats
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import OLLAMA
 
@@ -124,6 +124,7 @@ BY_NAME: dict[str, type[ModelError]] = {
     "BadRequestError": BadModelRequest,
 }
 """Every exception class of LiteLLM by name; a test compares it with the library."""
+REPEATS = "its error repeats the message, so it is left out here"
 OUT_OF_CREDIT = "its account is out of credit"
 NO_CONNECTION = "Connection error"
 PLAIN: dict[type[ModelError], str] = {
@@ -136,20 +137,21 @@ PLAIN: dict[type[ModelError], str] = {
 
 
 @contextmanager
-def mapped_errors(model: str, profile: ProviderProfile) -> Iterator[None]:
-    """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries."""
+def mapped_errors(model: str, profile: ProviderProfile, said: Iterable[str] = ()) -> Iterator[None]:
+    """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries. `said`
+    are texts of people, which errors must not repeat."""
     try:
         yield
     except ModelError:
         raise
     except Exception as error:  # LiteLLM raises whatever its providers' libraries raise
-        raise map_error(error, model, profile) from error
+        raise map_error(error, model, profile, said=said) from error
 
 
 @asynccontextmanager
-async def time_limit(model: str, profile: ProviderProfile) -> AsyncIterator[None]:
+async def time_limit(model: str, profile: ProviderProfile, said: Iterable[str] = ()) -> AsyncIterator[None]:
     """`mapped_errors`, with the provider's time limit."""
-    with mapped_errors(model, profile):
+    with mapped_errors(model, profile, said):
         try:
             async with asyncio.timeout(profile.timeout_seconds):
                 yield
@@ -163,7 +165,9 @@ def response_errors(litellm: ModuleType) -> tuple[type[Exception], ...]:
     return litellm.exceptions.openai.OpenAIError, litellm.llms.base_llm.chat.transformation.BaseLLMException
 
 
-def map_error(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
+def map_error(
+    error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time, said: Iterable[str] = ()
+) -> ModelError:
     """Map an exception to a ModelError by the most specific known class."""
     error = getattr(error, "original_exception", None) or error
     text = " ".join(str(each) for each in _chain(error)).lower()
@@ -178,19 +182,21 @@ def map_error(error: BaseException, model: str, profile: ProviderProfile, clock:
         words = Reason("too many requests") if wait is None else Reason("try again in {seconds:g} s", seconds=wait)
         return RateLimited(model, words, wait)
     if kind is Unreachable:
-        return _unreachable(error, model, profile, wait)
-    plain, raw = PLAIN[kind], _reason(error, profile)
+        return _unreachable(error, model, profile, wait, said)
+    plain, raw = PLAIN[kind], _reason(error, profile, said)
     return kind(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
 
 
-def _unreachable(error: BaseException, model: str, profile: ProviderProfile, wait: float | None) -> Unreachable:
+def _unreachable(
+    error: BaseException, model: str, profile: ProviderProfile, wait: float | None, said: Iterable[str]
+) -> Unreachable:
     plain = PLAIN[Unreachable]
     if _broken(error):
         if profile.name == OLLAMA:
             return Unreachable(model, Reason("Ollama is not running"), wait)
         if type(error).__name__ != "Timeout":
             plain = NO_CONNECTION
-    raw = _reason(error, profile)
+    raw = _reason(error, profile, said)
     mapped = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
     mapped.own = _status(error) >= 500
     return mapped
@@ -254,8 +260,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         each = each.__cause__ or each.__context__
 
 
-def _reason(error: BaseException, profile: ProviderProfile) -> str:
-    """The first line of the provider's message, without LiteLLM's prefix, keys and control characters."""
+def _reason(error: BaseException, profile: ProviderProfile, said: Iterable[str]) -> str:
+    """The first line of the provider's message, without LiteLLM's prefix, keys and control characters; not if it
+    repeats what a person said."""
     if isinstance(error, json.JSONDecodeError):
         return ""
     text = str(getattr(error, "message", "") or error)
@@ -266,7 +273,8 @@ def _reason(error: BaseException, profile: ProviderProfile) -> str:
         text = _POSTSCRIPT.sub("", _PREAMBLE.sub("", text.partition("\n")[0])).strip()
     known = Secrets([profile.api_key] if profile.api_key else ())
     text = "".join(sign for sign in masked_words(known.hidden(text)) if sign.isprintable())
-    return text[:_MAX_REASON_CHARACTERS].rstrip(" .")
+    text = text[:_MAX_REASON_CHARACTERS].rstrip(" .")
+    return REPEATS if repeats(text, said) else text
 
 
 def _reason_without_message(error: BaseException) -> Reason:

@@ -101,7 +101,7 @@ class AsyncDatabase:
 def open_postgres(url: URL) -> AsyncDatabase:
     """PostgreSQL with a pool of CONNECTIONS. Each writes its last transaction's id to a separate row in `state`,
     so that other processes notice its commits and no two writers wait for each other."""
-    engine = create_async_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True)
+    engine = create_async_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True, hide_parameters=True)
     version = _WRITERS_VERSION.format(process=secrets.token_hex(8))
     return AsyncDatabase(engine, "select pg_database_size(current_database())", version)
 
@@ -110,6 +110,6 @@ def open_aiosqlite(url: URL) -> AsyncDatabase:
     """SQLite with the settings of `SqliteDatabase`, and one connection, to which all commits of others are outside
     changes. aiosqlite switches threads for every statement, so `sqlite://` is faster; `python -m benchmarks.databases`
     measures both."""
-    engine = create_async_engine(url, pool_size=1, max_overflow=0, pool_reset_on_return=None)
+    engine = create_async_engine(url, pool_size=1, max_overflow=0, pool_reset_on_return=None, hide_parameters=True)
     event.listen(engine.sync_engine, "connect", prepare)
     return AsyncDatabase(engine, SIZE, VERSION, "BEGIN", "BEGIN IMMEDIATE")

@@ -134,7 +134,7 @@ def _run(url: URL, step: Callable[[Connection], str]) -> str:
     if is_sqlite(url):
         path = Path(url.database or "")
         path.parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(url.set(drivername="sqlite"), poolclass=NullPool)
+        engine = create_engine(url.set(drivername="sqlite"), poolclass=NullPool, hide_parameters=True)
         event.listen(engine, "connect", _explicit_transactions)
         with engine.begin() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -146,7 +146,7 @@ async def on_server(url: URL, step: Callable[[Connection], T]) -> T:
     """Run a step in one transaction of a database server, with a connection of its own."""
     from sqlalchemy.ext.asyncio import create_async_engine
 
-    engine = create_async_engine(url, poolclass=NullPool)
+    engine = create_async_engine(url, poolclass=NullPool, hide_parameters=True)
     try:
         async with engine.begin() as connection:
             return await connection.run_sync(step)

@@ -82,7 +82,7 @@ def _load(connection: Connection, source: Path, aside: str, mark: str) -> bool:
         for name in old:
             connection.exec_driver_sql(f'alter table "{name}" set schema "{aside}"')
     create_tables(connection)
-    file = create_engine("sqlite://", creator=lambda: _open(source), poolclass=NullPool)
+    file = create_engine("sqlite://", creator=lambda: _open(source), poolclass=NullPool, hide_parameters=True)
     with file.connect() as reader:
         for table in metadata.sorted_tables:
             _copy_rows(reader, connection, table)

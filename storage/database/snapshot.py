@@ -68,8 +68,10 @@ async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
     """Copy every table within one REPEATABLE READ transaction."""
     from sqlalchemy.ext.asyncio import create_async_engine  # with SQLAlchemy's ORM: 7 MB
 
-    engine = create_async_engine(parse_url(url), poolclass=NullPool, isolation_level="REPEATABLE READ")
-    file = create_engine(f"sqlite:///{target}", poolclass=NullPool)
+    engine = create_async_engine(
+        parse_url(url), poolclass=NullPool, isolation_level="REPEATABLE READ", hide_parameters=True
+    )
+    file = create_engine(f"sqlite:///{target}", poolclass=NullPool, hide_parameters=True)
     try:
         async with engine.connect() as server:
             await server.exec_driver_sql("SET TRANSACTION READ ONLY")

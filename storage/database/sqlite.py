@@ -57,7 +57,11 @@ class SqliteDatabase:
 
     def __init__(self, url: str) -> None:
         self._engine = create_engine(
-            make_url(url).set(drivername="sqlite"), pool_size=1, max_overflow=0, pool_reset_on_return=None
+            make_url(url).set(drivername="sqlite"),
+            pool_size=1,
+            max_overflow=0,
+            pool_reset_on_return=None,
+            hide_parameters=True,
         )
         event.listen(self._engine, "connect", prepare)
         self._outside = OutsideChanges()

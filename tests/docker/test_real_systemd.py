@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.ops.systemd import PULSE_SECONDS
 from tests.stories.harness import BotHarness, bot_harness
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -153,6 +154,17 @@ async def test_the_service_lives_under_systemd(on: BotHarness, tmp_path: Path) -
             machine.wait(lambda: "NRestarts=1" in machine.run("systemctl", "show", "tierbot"))
             machine.run("systemctl", "start", "tierbot")
             assert "Restarted by systemd: 1 time" in tierbot("status")
+
+            machine.run("mkdir", "/etc/systemd/system/tierbot.service.d")
+            (tmp_path / "share" / "soon.conf").write_text(f"[Service]\nWatchdogSec={PULSE_SECONDS + 5}\n")
+            machine.run("cp", "/mnt/soon.conf", "/etc/systemd/system/tierbot.service.d/")
+            machine.run("systemctl", "daemon-reload")
+            machine.run("systemctl", "restart", "tierbot")
+            machine.run("systemctl", "kill", f"--signal={signal.SIGSTOP}", "tierbot")
+            machine.wait(lambda: "NRestarts=1" in machine.run("systemctl", "show", "tierbot"))
+            machine.run("systemctl", "start", "tierbot")
+            assert "Watchdog timeout" in machine.run(*journal)
+            assert tierbot("status").endswith("Healthy: it answers systemd's watchdog.\n")
 
             assert "Your data is still in /var/lib/tierbot" in tierbot("uninstall")
             assert "Stopping: running turns may finish" in machine.run(*journal)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
-import signal
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from io import StringIO
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from bot.adapters.shared.descriptor import CODE, BotAccount
@@ -27,88 +24,13 @@ from handlers.version import VERSION
 from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.stories.access import CODE as CODE_FORM
-from tests.stories.harness import ROOT, BotHarness, ask, running
+from tests.stories.harness import BotHarness, ask, running
+from tests.stories.setup_terminal import KEY, LINK, newcomer, terminal_of
 from tests.test_wheel import build
 
-LINK = re.compile(r"https://t\.me/tierbot\?start=([A-Z0-9-]+) and press Start")
-SECONDS = 120.0
-KEY = "sk-test-newcomer-000000"
 MAX_ANSWERS = 8
 UID = "4711"
 """Of a user that nobody else is."""
-
-
-class Terminal:
-    """`tierbot setup` with its own terminal, in an empty home folder."""
-
-    def __init__(self, home: Path, environ: Mapping[str, str], command: Sequence[str]) -> None:
-        variables = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "xterm"}
-        variables |= {"PROMPT_TOOLKIT_NO_CPR": "1", "EMBEDDINGS": "off", "LANG": "C.UTF-8", **environ}
-        self._screen = StringIO()
-        self.answers = 0
-        self.process = pexpect.spawn(
-            command[0],
-            [*command[1:]],
-            cwd=str(home),
-            env=variables,
-            dimensions=(60, 250),
-            encoding="utf-8",
-            timeout=SECONDS,
-            preexec_fn=_ctrl_c_works,
-        )
-        self.process.logfile_read = self._screen
-
-    @property
-    def screen(self) -> str:
-        """Everything that was shown."""
-        return self._screen.getvalue()
-
-    @property
-    def command_line(self) -> str:
-        """As other users of the machine see it."""
-        return Path(f"/proc/{self.process.pid}/cmdline").read_text()
-
-    async def sees(self, pattern: str) -> str:
-        """Waits for a text; returns its first group, if it has one."""
-        await self.process.expect(pattern, async_=True)
-        found = self.process.match
-        return str(found.group(1)) if found.re.groups else ""
-
-    async def answers_with(self, question: str, text: str) -> None:
-        """Types an answer to a question."""
-        await self.sees(question)
-        self.answers += 1
-        self.process.send(f"{text}\r")
-
-    async def ends(self) -> int | None:
-        """Presses Ctrl-C; returns the exit code."""
-        self.process.sendintr()
-        await self.process.expect(pexpect.EOF, async_=True)
-        self.process.wait()
-        status: int | None = self.process.exitstatus
-        return status
-
-
-def _ctrl_c_works() -> None:
-    """It does not if this suite runs in the background of a shell, which ignores the signal there."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@contextmanager
-def newcomer(home: Path, environ: Mapping[str, str], *arguments: str) -> Iterator[Terminal]:
-    """The program of this tree."""
-    variables = {"PYTHONPATH": str(ROOT), **environ}
-    with terminal_of(home, variables, (sys.executable, "-m", "bot", "setup", *arguments)) as terminal:
-        yield terminal
-
-
-@contextmanager
-def terminal_of(home: Path, environ: Mapping[str, str], command: Sequence[str]) -> Iterator[Terminal]:
-    terminal = Terminal(home, environ, command)
-    try:
-        yield terminal
-    finally:
-        terminal.process.close(force=True)
 
 
 async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
@@ -140,6 +62,53 @@ async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
     assert text.startswith(notes)
     assert "BOT_OWNERS=discord:1001" in text
     assert on.rows("select role, count(*) from people group by role") == [("owner", 2)]
+
+
+async def test_each_mistake_is_said_and_asked_again(on: BotHarness, dc: DiscordServer, tmp_path: Path) -> None:
+    servers = {"TELEGRAM_API_ROOT": on.tg.root, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+    wrong_key = "sk-test-refused-0000000"
+    on.ms.bad_keys.add(wrong_key)
+    dc.grant()
+    await on.tg.go_down()
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        taken = other.getsockname()[1]
+        servers |= {"OLLAMA_HOST": "127.0.0.1:9", "ADMIN_ADDRESS": f"127.0.0.1:{taken}", "LOG_LEVEL": "INFO"}
+        with newcomer(tmp_path, servers, "--base", f"openai={on.ms.openai_base}") as terminal:
+            await terminal.answers_with("Telegram token", on.tg.token)
+            await terminal.sees(r"✗ Telegram can't be reached \(.+\)\. Check the internet connection\.")
+            await on.tg.come_back()
+            await terminal.presses_enter("Try again")
+            await terminal.sees("✓ Telegram: the token belongs to @tierbot")
+            await terminal.answers_with("Discord token", f"{'A' * 24}.wrong.{'b' * 30}")
+            await terminal.sees("✗ Discord refuses DISCORD_BOT_TOKEN; copy the token again")
+            await terminal.answers_with("Discord token", dc.token)
+            await terminal.sees("✗ The bot can't read messages in servers: turn on Message Content Intent")
+            dc.grant("message_content")
+            await terminal.presses_enter("Check again")
+            await terminal.sees("✓ Discord: everything is on now")
+            await terminal.presses_enter("Which model should answer")
+            await terminal.answers_with("OpenAI key", wrong_key)
+            await terminal.sees("✗ OpenAI refuses the key. Copy it whole, or make a new one.")
+            await terminal.answers_with("OpenAI key", KEY)
+            await terminal.sees(f"✗ Another program listens on port {taken}")
+            await terminal.presses_enter("Another port")
+            on.tg.say(f"/start {await terminal.sees(LINK.pattern)}")
+            assert (await on.tg.reply()).text.startswith("👑 You are the owner now.")
+            on.tg.say("xyzzy")
+            assert (await on.tg.reply(matching="You said")).text == "You said: xyzzy"
+            await terminal.sees("The bot has answered. Everything works.")
+            assert await terminal.ends() == 0
+    for private in (on.tg.token, dc.token, KEY, wrong_key, "xyzzy"):
+        assert private not in terminal.screen
+    assert "[LLM] Model tier: balanced" in terminal.screen, "the log at INFO"
+
+
+async def test_a_wrong_telegram_token_is_asked_again(on: BotHarness, tmp_path: Path) -> None:
+    with newcomer(tmp_path, {"TELEGRAM_API_ROOT": on.tg.root}) as terminal:
+        await terminal.answers_with("Telegram token", "123456:WRONG")
+        await terminal.sees("✗ Telegram refuses TELEGRAM_BOT_TOKEN; copy it whole")
+        await terminal.answers_with("Telegram token", on.tg.token)
+        await terminal.sees("✓ Telegram: the token belongs to @tierbot")
 
 
 def install_as_new_user(home: Path, wheel: Path) -> tuple[str, ...]:

@@ -1,24 +1,17 @@
-"""/status explains decisions and the bot's state; the log has the same facts under the turn's id."""
+"""/status explains decisions and the bot's state."""
 
-import io
-import logging
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import get_args
 
 import pytest
 
-from bot.observability.logs import Redactor
 from handlers.commands.status import WHY_SIZE, WHY_WINDOW
 from handlers.version import VERSION
 from routing.catalog.ollama import WindowSource
 from routing.catalog.sizes import size_of
-from routing.tracing import turn_id
 from routing.types.decisions import SizeSource
-from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length
-from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
+from tests.stories.harness import BotHarness, ask, running
 
 OWNERS_ONLY = ("Running turns", "Replies being sent", "telegram: up", "Database", "tierbot ", "p50", "failed")
 
@@ -206,65 +199,3 @@ async def test_status_fits_one_message_and_full_shows_the_rest(on: BotHarness) -
     everything = "\n".join(part.text for part in short.chat.messages if part.id > message.id)
     assert [name for name in models if name not in everything] == []
     assert [name for name in models if name in short.text] != models
-
-
-class Line(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return f"{record.levelname} {getattr(record, 'turn', '?')} {record.getMessage()}"
-
-
-@contextmanager
-def info_log() -> Iterator[list[str]]:
-    """The log lines at INFO while the block runs and shortly after."""
-    stream, lines = io.StringIO(), list[str]()
-    handler = logging.StreamHandler(stream)
-    handler.addFilter(Redactor(()))
-    handler.setFormatter(Line())
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    try:
-        yield lines
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
-        lines += stream.getvalue().splitlines()
-
-
-async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: BotHarness) -> None:
-    with info_log() as lines:
-        async with running(on):
-            await ask(on, "/tier smart force")
-            on.ms.reply("the answer is plugh")
-            await ask(on, "my secret is xyzzy")
-            await ask(on, "!deep my secret is xyzzy")
-    turns = [line.split(" ", 2)[1:] for line in lines if "[ContextBuilding]" in line or "[LLM]" in line]
-    assert [text for _, text in turns] == [
-        "[ContextBuilding] Resolved tier: smart (source: forced)",
-        "[LLM] Model tier: smart, selected model: openai/gpt-5.1, reasoning: high",
-        "[ContextBuilding] Resolved tier: deep (source: prefix !deep)",
-        "[LLM] Model tier: deep, selected model: openai/gpt-5.2, reasoning: xhigh",
-    ]
-    ids = [turn for turn, _ in turns]
-    assert ids[0] == ids[1] != ids[2] == ids[3]
-    assert all(re.fullmatch(r"[0-9a-f]{8}", turn) for turn in ids)
-    assert [line for line in lines if "xyzzy" in line or "plugh" in line] == []
-    assert turn_id.get() == "-"
-
-
-async def test_the_process_log_has_the_same_lines_without_keys(on: BotHarness) -> None:
-    async with BotProcess(on) as bot:
-        await ask_when_up(on, "hi xyzzy")
-        await bot.terminate()
-    assert re.search(
-        r"INFO +[0-9a-f]{8} routing: \[LLM\] Model tier: balanced, selected model: openai/gpt-5.1", bot.log
-    )
-    for secret in ("xyzzy", on.tg.token, on.tg.token.partition(":")[2], "sk-test-openai-000000000000"):
-        assert secret not in bot.log
-    assert str(OWNER) not in bot.log or "getUpdates" not in bot.log
-
-
-async def ask_when_up(on: BotHarness, text: str) -> Message:
-    message = on.tg.say(text)
-    return await on.tg.reply(message, after=message)

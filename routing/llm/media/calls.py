@@ -54,7 +54,7 @@ async def speak(
 ) -> bytes:
     """Raises ModelError."""
     request = _request(where, profile) | {"input": text, "voice": voice, "response_format": "opus"}
-    async with time_limit(model, profile):
+    async with time_limit(model, profile, (text,)):
         response = await litellm.aspeech(**request, drop_params=True)
         return bytes(response.content)
 
@@ -65,7 +65,7 @@ async def generate_image(
     """A square picture. Raises ModelError."""
     request = _request(where, profile) | {"prompt": prompt, "n": 1, "size": "1024x1024"}
     request |= {"quality": "medium"} if _GPT_IMAGE in model else {"response_format": "b64_json"}
-    async with time_limit(model, profile):
+    async with time_limit(model, profile, (prompt,)):
         response = await litellm.aimage_generation(**request, drop_params=True)
         found = response.data[0] if response.data else None
     encoded, usage = getattr(found, "b64_json", None), getattr(response, "usage", None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from routing.errors import StorageFault
@@ -54,6 +56,14 @@ async def test_without_a_free_connection_the_database_is_unavailable(tmp_path: P
             await database.size_bytes()
     assert await database.size_bytes() == 0
     await database.close()
+
+
+async def test_an_error_does_not_show_the_values_of_its_statement(database: Database) -> None:
+    statement = insert(state).values(key="k", value="what a person wrote")
+    await database.write(lambda c: c.execute(statement))
+    with pytest.raises(IntegrityError, match="INSERT INTO state") as raised:
+        await database.write(lambda c: c.execute(statement))
+    assert "what a person wrote" not in "".join(traceback.format_exception(raised.value))
 
 
 async def test_a_cancelled_step_does_not_lock_the_database(database: Database) -> None:
