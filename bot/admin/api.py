@@ -18,6 +18,8 @@ from handlers.version import VERSION
 from routing.catalog.provider_models import DiscoveryError
 from routing.errors import ConfigError
 
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
 _MESSAGE = {
     "type": "object",
     "properties": {"error": {"type": "string"}, "upstream": {"type": ["integer", "null"]}},
@@ -84,6 +86,12 @@ def describe() -> dict[str, Any]:
         "schema": {"type": "string", "pattern": f"^{PROVIDER_NAME.pattern}$"},
         "description": "The prefix of provider/model, such as openai.",
     }
+    healthy = {
+        "type": "object",
+        "properties": {"status": {"enum": ["ok", "unavailable"]}, "reasons": _TEXTS},
+        "required": ["status"],
+        "additionalProperties": False,
+    }
     retry = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
     return {
         "openapi": "3.1.0",
@@ -107,8 +115,29 @@ def describe() -> dict[str, Any]:
                     },
                 }
             },
+            "/healthz": _probe("isHealthy", "Whether every platform makes progress.", healthy),
+            "/readyz": _probe("isReady", "Whether messages can be received, answered and saved.", healthy),
+            "/metrics": {
+                "get": {
+                    "operationId": "metrics",
+                    "summary": "Prometheus metrics. On this machine, without ADMIN_URL, no token is needed.",
+                    "security": [{"token": []}, {}],
+                    "responses": {
+                        "200": {"description": "The metrics.", "content": {"text/plain": {"schema": _TEXT}}},
+                        "401": {
+                            "description": "The token is missing or wrong.",
+                            "content": {"text/plain": {"schema": _TEXT}},
+                        },
+                    },
+                }
+            },
         },
     }
+
+
+def _probe(name: str, words: str, schema: dict[str, Any]) -> dict[str, Any]:
+    answers = {"200": _answer("Yes.", schema), "503": _answer("No; `reasons` says why.", schema)}
+    return {"get": {"operationId": name, "summary": words, "responses": answers}}
 
 
 def _answer(words: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -223,7 +223,7 @@ def _owners(text: str) -> tuple[UserKey, ...]:
     accounts = []
     for number, item in enumerate(parse_pool(text), 1):
         platform, colon, user_id = item.partition(":")
-        if not (platform and colon and user_id):
+        if not (platform and colon and user_id.isascii() and user_id.isdigit()):
             words = "BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not."
             raise ConfigError(words, number=number)
         accounts.append(UserKey(platform.lower(), user_id))

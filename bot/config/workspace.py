@@ -175,7 +175,8 @@ class Workspace:
         file = file or self.config_source()
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
         ollama = ollama_address(settings.ollama_host)
-        config = read_config(file, self.environment.keys, settings.pools, allowed, ollama)
+        environment = self.environment
+        config = read_config(file, environment.keys, settings.pools, allowed, ollama, environment.variables)
         self.conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
         return config
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from routing.config.contracts import CONTRACT_KEYS, TierContract, read_contracts
@@ -23,6 +24,7 @@ from routing.config.sections import (
     TurnBounds,
     read_budget,
 )
+from routing.errors import ConfigError, Reason
 from routing.types.budgets import BudgetLimits
 from routing.types.decisions import Size
 from routing.types.llm import ApiType, ProviderProfile
@@ -107,16 +109,24 @@ def variable(provider: str) -> str:
     return "".join(sign if sign.isalnum() else "_" for sign in provider).upper() + "_API_KEY"
 
 
+def address_variable(provider: str, variables: Mapping[str, str]) -> str:
+    """The variable with a provider's address that is set, OPENAI_BASE_URL or OPENAI_API_BASE; empty if none is."""
+    stem = variable(provider).removesuffix("_API_KEY")
+    return next((name for name in (f"{stem}_BASE_URL", f"{stem}_API_BASE") if variables.get(name)), "")
+
+
 def read_config(
     file: JsonFile,
     keys: Mapping[str, str],
     pools: Mapping[Tier, tuple[str, ...]],
     allowed: tuple[str, ...] = (),
     ollama: str = OLLAMA_HOME,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> RouterConfig:
     """Merge the file with keys (by provider), pools and allowed providers from the environment; its pools win. Without
     allowed providers, people may choose openai, anthropic, Ollama, the local model and every configured provider.
-    `ollama` is Ollama's address unless the file sets one; it needs no key.
+    `ollama` is Ollama's address unless the file sets one; it needs no key. `variables` of the environment may hold the
+    addresses of others, see `address_variable`.
 
     Raises ConfigError with file, line and reason for invalid values.
     """
@@ -125,7 +135,7 @@ def read_config(
     council = replace(council, values={key: value for key, value in council.values.items() if value is not None})
     slots = {slot: router.value(f"{slot}Model", MODEL, DEFAULT_SLOTS[slot][0]) for slot in SLOTS}
     contracts = read_contracts(root, {tier: slots[tier] for tier in TIERS}, pools)
-    profiles = _profiles(root.section("llm").section("providers"), keys, ollama)
+    profiles = _profiles(root.section("llm").section("providers"), keys, ollama, variables)
     most_result_chars = tools.whole("maxResultChars", MAX_RESULT_CHARACTERS)
     return RouterConfig(
         profiles=profiles,
@@ -172,7 +182,9 @@ def _allowed_tools(tools: JsonObject) -> frozenset[str]:
     return frozenset(names)
 
 
-def _profiles(providers: JsonObject, keys: Mapping[str, str], ollama: str) -> dict[str, ProviderProfile]:
+def _profiles(
+    providers: JsonObject, keys: Mapping[str, str], ollama: str, variables: Mapping[str, str]
+) -> dict[str, ProviderProfile]:
     held = {variable(name): key for name, key in keys.items()}
     written = {variable(name) for name in providers.values}
     names = (*providers.values, *(name for name in keys if variable(name) not in written), OLLAMA)
@@ -183,12 +195,22 @@ def _profiles(providers: JsonObject, keys: Mapping[str, str], ollama: str) -> di
         found[name] = ProviderProfile(
             name=name,
             api_type=_api_type(own, name, name in providers.values) or ("openai" if is_ollama else None),
-            base_url=own.value("baseUrl", ADDRESS, None) or (f"{ollama}/v1" if is_ollama else None),
+            base_url=own.value("baseUrl", ADDRESS, None)
+            or (f"{ollama}/v1" if is_ollama else _given_address(name, variables)),
             api_key=own_key or held.get(variable(name)),
             timeout_seconds=own.value("requestTimeoutSeconds", _TIMEOUT, DEFAULT_TIMEOUT_SECONDS),
             variable=f"llm.providers.{name}.apiKey" if own_key else variable(name),
         )
     return found
+
+
+def _given_address(provider: str, variables: Mapping[str, str]) -> str | None:
+    if not (name := address_variable(provider, variables)):
+        return None
+    try:
+        return ADDRESS.read(variables[name])
+    except ValueError:
+        raise ConfigError("{name} {rule}.", name=name, rule=Reason(ADDRESS.rule)) from None
 
 
 def _api_type(own: JsonObject, name: str, written: bool) -> ApiType | None:

@@ -54,7 +54,7 @@ def _snapshot(url: str, target: Path, on_step: OnStep) -> Contents:
     if is_sqlite(parsed):
         source = Path(parsed.database or "")
         if not source.is_file():
-            raise NoDatabase(f"There is no database at {source} yet: there is nothing to back up.")
+            raise NoDatabase(f"There is no database at {source} yet, and a backup needs one: start the bot once.")
         copy(source, target, on_step)
     else:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -89,7 +89,7 @@ async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
 def _require_current_revision(connection: Connection) -> None:
     revision = current_revision(connection)
     if not revision:
-        raise NoDatabase("The database is empty: there is nothing to back up.")
+        raise NoDatabase("The database is empty, and a backup needs its tables: start the bot once.")
     if revision != REVISION:
         raise ConfigError(
             f"The database is at revision {revision}, and this version of tierbot has {REVISION}: run "

@@ -30,7 +30,7 @@ def service(options: argparse.Namespace, environment: Environment) -> int:
         case "status":
             return status(found, program)
         case _:
-            return show_log(found, options.follow, options.lines, options.since)
+            return show_log(found, program, options.follow, options.lines, options.since)
 
 
 def chosen(environment: Environment, user: bool, new: bool = False) -> Service:

@@ -16,7 +16,7 @@ from bot.ops import env_file
 from handlers.languages import Say
 from routing.config import jsonfile
 from routing.config.kinds import ADDRESS
-from routing.config.runtime import API_TYPES, parse_pool, variable
+from routing.config.runtime import API_TYPES, address_variable, parse_pool, variable
 from routing.errors import ConfigError, Reason, file_reason
 from routing.policy.models import Models
 from routing.types.messages import UserKey
@@ -100,15 +100,18 @@ class Draft:
         return self.put({**local, variable(provider): key}).put_provider(provider)
 
     def put_provider(self, provider: str, base: str = "") -> Draft:
-        """With the provider in runtime-config.json; with its address, if given."""
+        """With the provider in runtime-config.json; with its address, if it is given here or in the process
+        environment, which a service does not have."""
+        llm = _object(self.document, "llm")
+        providers = _object(llm, "providers")
+        profile = dict(_object(providers, provider))
+        given = self.saved.given
+        base = base or ("" if profile.get("baseUrl") else given.get(address_variable(provider, given), ""))
         try:
             ADDRESS.read(base)
         except ValueError:
             rule = Reason(ADDRESS.rule)
             raise ConfigError("The address of {provider} {rule}.", provider=provider, rule=rule) from None
-        llm = _object(self.document, "llm")
-        providers = _object(llm, "providers")
-        profile = dict(_object(providers, provider))
         if base:
             native = provider if provider in API_TYPES else "openai"
             profile |= {"apiType": profile.get("apiType") or native, "baseUrl": base}

@@ -24,7 +24,7 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     """The draft with everything that the flags give, each checked against its service, and one line for each. Raises
     ConfigError for the first that is refused."""
     lines: list[str] = []
-    for provider, base in (_bases(draft, flags) | flags.bases).items():
+    for provider, base in flags.bases.items():
         draft = draft.put_provider(provider, base)
     if flags.model:
         draft = draft.put_pools(flags.model)
@@ -47,15 +47,6 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
             f"Another program listens on port {admin[1]}, where the admin page would be: change ADMIN_ADDRESS."
         )
     return draft, lines
-
-
-def _bases(draft: Draft, flags: Flags) -> dict[str, str]:
-    """The addresses in the environment of the providers that get a key. They are saved, because the service has another
-    environment and would send the key elsewhere."""
-    names = {each: [f"{each.upper()}_{name}" for name in ("BASE_URL", "API_BASE")] for each in flags.keys}
-    given = draft.environment.variables
-    found = {each: next((given[name] for name in some if given.get(name)), "") for each, some in names.items()}
-    return {each: base for each, base in found.items() if base}
 
 
 def _check_platforms(owners: Sequence[str]) -> None:

@@ -137,6 +137,8 @@ def test_owners_are_accounts_with_their_platform(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^BOT_OWNERS must .*entry 2") as refused:
         assert load(environ | {"BOT_OWNERS": f"telegram:1,{SECRET}"}).settings.owners
     assert SECRET not in str(refused.value)
+    with pytest.raises(ConfigError, match=r"^BOT_OWNERS must .*entry 1"):
+        load(environ | {"BOT_OWNERS": "telegram:ann"})
 
 
 def test_keys_of_search_services_are_no_providers(tmp_path: Path) -> None:

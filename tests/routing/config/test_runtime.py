@@ -33,6 +33,17 @@ def test_a_partial_object_keeps_the_other_defaults() -> None:
     assert config.reasoning["smart"] is None  # the level of the default model is not that of another one
 
 
+@pytest.mark.parametrize("name", ["ACME_BASE_URL", "ACME_API_BASE"])
+def test_an_address_comes_from_the_file_first_then_from_the_environment(name: str) -> None:
+    file = jsonfile.parse('{"llm": {"providers": {"openai": {"baseUrl": "http://file/v1"}}}}', "runtime-config.json")
+    keys = {"openai": "k", "acme": "k", "mistral": "k"}
+    config = read_config(file, keys, {}, variables={name: "http://env/v1", "OPENAI_BASE_URL": "http://env/v1"})
+    addresses = [config.profile(each).base_url for each in ("openai", "acme", "mistral")]
+    assert addresses == ["http://file/v1", "http://env/v1", None]
+    with pytest.raises(ConfigError, match=f"^{name} must be an http:// or https:// address"):
+        read_config(file, keys, {}, variables={name: "env"})
+
+
 def test_keys_come_from_the_file_first_then_from_the_environment() -> None:
     document = {"llm": {"providers": {"openai": {"apiKey": "from-file"}, "acme": {"baseUrl": "http://h/v1"}}}}
     config = read(document, {"openai": "from-env", "acme": "acme-env", "mistral": "m"})

@@ -127,7 +127,7 @@ def test_a_copy_stops_between_two_steps(tmp_path: Path) -> None:
 
 
 def test_without_a_database_there_is_no_copy(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing to back up"):
+    with pytest.raises(ConfigError, match="a backup needs"):
         snapshot(f"sqlite:///{tmp_path / 'none.db'}", tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []
 

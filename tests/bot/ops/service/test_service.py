@@ -69,6 +69,8 @@ async def test_a_user_installs_looks_and_removes(on: BotHarness, machine: Machin
     code, said, _ = await machine.service("status")
     assert code == 1
     assert "There is no system service. Install it:" in said
+    code, _, errors = await machine.service("logs")
+    assert (code, "There is no system service. Install it:" in errors) == (2, True)
 
     code, said, errors = await machine.service("install", "--user")
     assert (code, errors) == (0, "")
