@@ -84,6 +84,11 @@ def _no_profile(provider: str) -> ProviderProfile:
     raise ValueError(f"{provider} is not on this machine")
 
 
+def build(setting: str) -> Embedder | None:
+    """The embedder for a value of EMBEDDINGS; None for `off`."""
+    return build_embedder(read_backend(setting), _NoProvider(), _no_profile, time.monotonic)
+
+
 class _Toolkits:
     """The built-in toolkits, to choose from with one encoder."""
 
@@ -118,7 +123,7 @@ class _Toolkits:
 
 
 async def _measured(setting: str, limit: int | None) -> tuple[tuple[str, ...], dict[str, object]]:
-    embedder = build_embedder(read_backend(setting), _NoProvider(), _no_profile, time.monotonic)
+    embedder = build(setting)
     toolkits, asked, others = _Toolkits(), queries(DEVELOPMENT)[:limit], queries(OTHER_LANGUAGES)[:limit]
     speed: tuple[str, ...] = ("", "", "", "")
     if embedder is not None:
@@ -142,7 +147,7 @@ async def _measured(setting: str, limit: int | None) -> tuple[tuple[str, ...], d
 
 async def _by_language(setting: str, step: int) -> list[Choice]:
     """For all queries, then for those of each language; only each `step`th one counts."""
-    embedder, toolkits = build_embedder(read_backend(setting), _NoProvider(), _no_profile, time.monotonic), _Toolkits()
+    embedder, toolkits = build(setting), _Toolkits()
     if embedder is not None:
         await toolkits.embed(embedder)
     asked = queries(FRESH)

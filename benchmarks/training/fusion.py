@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ WITHOUT_NONE = frozenset({"metatool"})
 MAX_RIVALS, RANDOM_RIVALS = 80, 20
 """Wrong tools per choice in a large catalogue: the likeliest ones, and random ones."""
 SMALL_TALK = 4_000
+CIRCUMSTANCES = ("with examples", "longer")
+"""What adds to the weights."""
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1, TOOLKITS: 0.7}
 """Weight of a row. The bot is for people; the small set in another language counts as much as a larger one."""
 WORDS_SHARE = 1 / 7
@@ -54,7 +57,7 @@ KNOWN_BY_HEART = 0.85
 
 def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator[Choice]:
     """The choices of one set; `keep` may select the even or the odd rows."""
-    known, negatives, queries = _set(data, name)
+    known, negatives, queries = entries_and_queries(data, name)
     selector = Ranker(known, negatives, Glossary.load(), _nothing_learned())
     encoding = EncodingRanker(selector, StaticEncoder.load())
     rng = random.Random(seed)
@@ -68,7 +71,7 @@ def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator
         yield from _idle(data, known, negatives, encoding, rng)
 
 
-def _set(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str], Sequence[Mapping[str, Any]]]:
+def entries_and_queries(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str], Sequence[Mapping[str, Any]]]:
     """The tools, the messages that need none, and the queries."""
     if name == TOOLKITS:
         built_in = [our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json"))]
@@ -160,11 +163,12 @@ def words_only(choice: Choice) -> Choice:
     return replace(choice, entry=lexical, asked=bare)
 
 
-def fused(data: Sequence[Choice]) -> Weights:
-    """Train the weights, and their additions with examples and for long questions."""
+def fused(data: Sequence[Choice], without: Collection[str] = ()) -> Weights:
+    """Train the weights, and their additions with examples and for long questions, unless they are in `without`."""
+    counted = [name not in without for name in CIRCUMSTANCES]
 
     def crossed(choice: Choice) -> Singles:
-        examples, longer = circumstances(choice.asked.astype(np.float32))
+        examples, longer = map(mul, counted, circumstances(choice.asked.astype(np.float32)))
         return np.hstack((choice.entry, choice.entry * np.float32(examples), choice.entry * np.float32(longer)))
 
     found = learn([replace(choice, entry=crossed(choice)) for choice in data])
@@ -180,8 +184,8 @@ def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
 
     return {
         "entry": named(features, weights.entry),
-        "with examples": named(features, weights.with_examples),
-        "longer": named(features, weights.longer),
+        CIRCUMSTANCES[0]: named(features, weights.with_examples),
+        CIRCUMSTANCES[1]: named(features, weights.longer),
         "none": named(QUESTION, weights.none),
         "constant": round(weights.constant, 4),
     }
