@@ -32,12 +32,8 @@ class Tooling:
     selector: ToolSelector
     toolkits: WorkspaceToolkits
     mcp: McpClient
-    message_vectors: MessageVectors | None
+    embedder: Embedder | None
     """None with EMBEDDINGS=off."""
-
-    @property
-    def embedder(self) -> Embedder | None:
-        return self.message_vectors.embedder if self.message_vectors is not None else None
 
     async def start(self) -> None:
         """Connect to MCP servers and build the index, in the background."""
@@ -88,7 +84,8 @@ def build_tooling(
         metrics=dependencies.metrics,
     )
     selector = ToolSelector(toolbox.toolkits, message_vectors, vectors, workspace.tool_index)
-    return Tooling(toolbox, selector, toolkits, mcp, message_vectors)
+    embedder = message_vectors.embedder if message_vectors is not None else None
+    return Tooling(toolbox, selector, toolkits, mcp, embedder)
 
 
 def build_message_vectors(
