@@ -15,7 +15,7 @@ _ECHOED = 4
 """Characters at the start and end of a key that providers repeat: `sk-p…abcd`."""
 _MIN_ECHOED = 16
 _PIECE = 24
-"""Characters in a row that make a piece of a message; fewer are common words."""
+"""Length in characters of a piece that is taken for a quotation; shorter ones are common words."""
 _SHOWN_END, _MIN_SHOWN = 4, 20
 """Characters of a secret that `hint` shows, and of the shortest secret that it shows them of."""
 

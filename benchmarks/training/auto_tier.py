@@ -82,7 +82,8 @@ def training_set(rows: Sequence[Row], phrases: Phrases) -> TrainingSet:
 
 
 def labels_and_weights(rows: Sequence[Row]) -> tuple[Array, Array]:
-    """A column for each tier, 1 where it is accepted; and the weights of the rows, so that each tier has its share."""
+    """The labels (rows x tiers), 1 where a tier is accepted, and the weights of the rows, which give each tier its
+    share."""
     labels = np.array([[tier in row.accepted for tier in TIERS] for row in rows], np.float32)
     weights = np.array([WEIGHTS.get(row.kind, TUNING_WEIGHT) for row in rows], np.float32)
     even = labels / labels.sum(1, keepdims=True)
@@ -96,27 +97,21 @@ def train(given: TrainingSet, seed: int = 0, epochs: int = EPOCHS) -> tuple[Arra
     """The weights of the buckets and of the dense features."""
     rng = np.random.default_rng(seed)
     theta = np.zeros((BUCKETS + DENSE_FEATURES, len(TIERS)), np.float32)
-    adam(
-        theta,
-        lambda batch: _gradient(theta, given, batch, rng) + RIDGE * theta,
-        len(given.weights),
-        epochs,
-        rng,
-    )
+    adam(theta, lambda batch: _gradient(theta, given, batch, rng) + RIDGE * theta, len(given.weights), epochs, rng)
     return theta[:BUCKETS], theta[BUCKETS:]
 
 
-def adam(theta: Array, gradient: Callable[[Ids], Array], count: int, epochs: int, rng: np.random.Generator) -> None:
-    """Improve `theta` in place with Adam; `gradient` is that of a batch of the `count` rows."""
+def adam(theta: Array, gradient_of: Callable[[Ids], Array], count: int, epochs: int, rng: np.random.Generator) -> None:
+    """Improve `theta` in place with Adam. `gradient_of` gets the numbers of a batch of the `count` rows."""
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     step = 0
     for epoch in range(epochs):
         order = rng.permutation(count)
         for start in range(0, count, BATCH):
-            slope = gradient(order[start : start + BATCH])
+            gradient = gradient_of(order[start : start + BATCH])
             step += 1
-            first += (1 - BETA1) * (slope - first)
-            second += (1 - BETA2) * (slope * slope - second)
+            first += (1 - BETA1) * (gradient - first)
+            second += (1 - BETA2) * (gradient * gradient - second)
             size = LEARNING_RATE * (1 - epoch / epochs) / (1 - BETA1**step)
             theta -= size * first / (np.sqrt(second / (1 - BETA2**step)) + EPSILON)
 
@@ -141,7 +136,7 @@ def _gradient(theta: Array, given: TrainingSet, batch: Ids, rng: np.random.Gener
 
 
 def score_gradient(scores: Array, labels: Array, weights: Array) -> Array:
-    """The gradient of the mean negative log-likelihood of the accepted tiers, by the scores."""
+    """The gradient of the mean negative log-likelihood of the accepted tiers, by the scores (both rows x tiers)."""
     parts = np.exp(scores - scores.max(1, keepdims=True))
     likely = parts / parts.sum(1, keepdims=True)
     wanted = likely * labels

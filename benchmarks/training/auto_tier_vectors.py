@@ -32,12 +32,13 @@ MAX_ROWS: Mapping[str, int] = {FRAMED: 4_000, MADE: 2_000, ASKED: 1_000}
 EPOCHS, RIDGE = 30, 5e-3
 SCALE = 20.0
 """Scales the numbers of a vector, which are about 1/20, to about 1, for Adam's step size."""
-BATCH_OF_TEXTS = 8
+TEXTS_PER_BATCH = 8
 STEPS = 127
 """Steps up to the largest weight."""
 
 
 def sample(rows: Iterable[Row], seed: int) -> list[Row]:
+    """At most `MAX_ROWS` random rows of each kind."""
     by_kind: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_kind[row.kind].append(row)
@@ -50,11 +51,11 @@ def sample(rows: Iterable[Row], seed: int) -> list[Row]:
 
 
 def vectors(texts: Sequence[str], encoder: E5) -> Array:
-    """As the bot gets them: centred, of length 1. Texts of similar length are computed together."""
+    """Vectors as in the bot (texts x dimensions): centred, of length 1. Texts of similar length share a batch."""
     order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
     found = np.zeros((len(texts), encoder.width), np.float32)
-    for start in range(0, len(order), BATCH_OF_TEXTS):
-        places = order[start : start + BATCH_OF_TEXTS]
+    for start in range(0, len(order), TEXTS_PER_BATCH):
+        places = order[start : start + TEXTS_PER_BATCH]
         found[places] = encoder.encode([texts[at][:MAX_CHARACTERS] for at in places])
     return unit(found, len(texts))
 
@@ -67,11 +68,12 @@ def train(found: Array, labels: Array, weights: Array, seed: int = 0) -> tuple[A
     decay = np.full((len(theta), 1), RIDGE, np.float32)
     decay[-1] = 0
 
-    def gradient(batch: Ids) -> Array:
-        slope: Array = features[batch].T @ score_gradient(features[batch] @ theta, labels[batch], weights[batch])
-        return slope + decay * theta
+    def gradient_of(batch: Ids) -> Array:
+        errors = score_gradient(features[batch] @ theta, labels[batch], weights[batch])
+        gradient: Array = features[batch].T @ errors + decay * theta
+        return gradient
 
-    adam(theta, gradient, len(found), EPOCHS, rng)
+    adam(theta, gradient_of, len(found), EPOCHS, rng)
     return theta[:-1].T * SCALE, theta[-1]
 
 

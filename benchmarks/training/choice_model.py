@@ -21,7 +21,7 @@ Singles = NDArray[np.float32]
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The features of the tools and of the question, and the indices of the right tools, any of which will do. `right`
-    is empty if no tool fits. `small_talk` are the log-odds by words alone."""
+    is empty if no tool fits. `small_talk` holds the log-odds of small talk by words alone."""
 
     entry: Singles
     asked: Array

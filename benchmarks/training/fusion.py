@@ -47,10 +47,10 @@ CIRCUMSTANCES = ("with examples", "longer")
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1, TOOLKITS: 0.7}
 """Weight of a row. The bot is for people; the small set in another language counts as much as a larger one."""
 WORDS_SHARE = 1 / 7
-"""Share of the built-in toolkits' weight for the weights of words alone: with all of it, these learn that most messages
-need a tool, even in languages without a glossary, of which they know nothing else."""
-IDLE = 0.3
-"""The same for small talk, of which there is much."""
+"""Share of the built-in toolkits' weight for the model of words alone. With all of it, this model learns that most
+messages need a tool, even in languages without a glossary."""
+SMALL_TALK_WEIGHT = 0.3
+"""Weight of a row of small talk, of which there are many."""
 KNOWN_BY_HEART = 0.85
 """Small talk more similar than this to a negative example is skipped: it teaches nothing about other messages."""
 
@@ -83,10 +83,8 @@ def entries_and_queries(data: Path, name: str) -> tuple[tuple[Entry, ...], Seque
         ]
     else:
         path = data / f"{name}.examples.json"
-        catalogue, examples = (
-            read_catalogue(data / f"{name}.catalog.json"),
-            read_examples(path if path.exists() else None),
-        )
+        catalogue = read_catalogue(data / f"{name}.catalog.json")
+        examples = read_examples(path if path.exists() else None)
         queries = lines(data / "dev" / f"{name}.jsonl")
     return entries(catalogue, examples), examples.get(NO_TOOL, ()), queries
 
@@ -103,7 +101,7 @@ def _idle(
             Ranker(known, negatives, Glossary.load(), _nothing_learned(), small_talk=detector), StaticEncoder.load()
         )
         for text in theirs:
-            for choice in _taught(scored, text, (), IDLE, rng):
+            for choice in _taught(scored, text, (), SMALL_TALK_WEIGHT, rng):
                 if choice.asked[QUESTION.index("negatives")] <= KNOWN_BY_HEART:
                     yield choice
     for row in lines(utterances):

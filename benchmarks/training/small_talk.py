@@ -31,7 +31,7 @@ MAX_OF_A_TOOL = 10
 UNITS, BATCHES, BATCH, NETWORK_RATE, NETWORK_RIDGE = 64, 1_500, 512, 5e-3, 1e-6
 """Hidden units of the network, batches and their size, Adam's learning rate, and the ridge penalty."""
 SPREAD = 0.3
-"""Standard deviation of the network's first weights."""
+"""Standard deviation of the network's initial weights."""
 FOLDS = 3
 """Folds of the cross-validation."""
 POLITE = frozenset(
@@ -80,10 +80,10 @@ def in_folds(data: Path, texts: Sequence[str]) -> Iterator[tuple[SmallTalk, list
     for fold in range(FOLDS):
         theirs = list(texts[fold::FOLDS])
         unknown = frozenset(theirs)
-        yield both([each for each in utterances if each.text not in unknown]), theirs
+        yield learn_with_network([each for each in utterances if each.text not in unknown]), theirs
 
 
-def both(utterances: Sequence[Utterance]) -> SmallTalk:
+def learn_with_network(utterances: Sequence[Utterance]) -> SmallTalk:
     """The classifier of words with the network."""
     return replace(learn(utterances), network=learn_network(utterances))
 
@@ -98,42 +98,43 @@ def learn(utterances: Sequence[Utterance]) -> SmallTalk:
 
 
 def learn_network(utterances: Sequence[Utterance], seed: int = 0) -> Network:
-    """The same for the vectors, from random batches."""
+    """A network over the vectors of the shipped encoder, by Adam from random batches; both classes count the same."""
     vectors = StaticEncoder.load().encode([each.text for each in utterances])
     wanted, counts = _classes(utterances)
-    rng, upto = np.random.default_rng(seed), np.cumsum(counts)
-    first = (
+    rng, cumulative = np.random.default_rng(seed), np.cumsum(counts)
+    initial = (
         rng.normal(0, SPREAD, (vectors.shape[1], UNITS)),
         np.zeros(UNITS),
         rng.normal(0, 1 / np.sqrt(UNITS), UNITS),
         np.zeros(1),
     )
-    parts: list[Floats] = [each.astype(np.float32) for each in first]
+    parts: list[Floats] = [each.astype(np.float32) for each in initial]
     means, squares = ([np.zeros_like(each) for each in parts] for _ in range(2))
     for step in range(1, BATCHES + 1):
-        rows = upto.searchsorted(rng.random(BATCH) * upto[-1])
-        slopes = _slopes(parts, vectors[rows], wanted[rows])
+        rows = cumulative.searchsorted(rng.random(BATCH) * cumulative[-1])
+        gradients = _gradients(parts, vectors[rows], wanted[rows])
         rate = NETWORK_RATE * (1 - step / BATCHES) + 1e-5
-        for part, slope, mean, square in zip(parts, slopes, means, squares, strict=True):
-            mean += 0.1 * (slope - mean)
-            square += 0.001 * (slope**2 - square)
+        for part, gradient, mean, square in zip(parts, gradients, means, squares, strict=True):
+            mean += 0.1 * (gradient - mean)
+            square += 0.001 * (gradient**2 - square)
             part -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
     hidden, bias, output, constant = parts
     return Network(hidden, bias, output, float(constant[0]))
 
 
-def _slopes(parts: Sequence[Floats], vectors: Floats, wanted: Doubles) -> list[Floats]:
+def _gradients(parts: Sequence[Floats], vectors: Floats, wanted: Doubles) -> list[Floats]:
+    """The gradient of the mean loss by each part of the network: hidden weights, bias, output weights, constant."""
     hidden, bias, output, constant = parts
     active = np.maximum(vectors @ hidden + bias, 0)
     odds = active @ output + constant
     wrong = ((1 / (1 + np.exp(-odds)) - wanted) / len(wanted)).astype(np.float32)
     back = np.outer(wrong, output) * (active > 0)
-    slopes = vectors.T @ back, back.sum(0), active.T @ wrong, np.array([wrong.sum()])
-    return [slope + NETWORK_RIDGE * part for slope, part in zip(slopes, parts, strict=True)]
+    gradients = vectors.T @ back, back.sum(0), active.T @ wrong, np.array([wrong.sum()])
+    return [gradient + NETWORK_RIDGE * part for gradient, part in zip(gradients, parts, strict=True)]
 
 
 def _classes(utterances: Sequence[Utterance]) -> tuple[Doubles, Doubles]:
-    """1 for each row that is small talk, and the weights of the rows: both classes count the same."""
+    """1 for each row that is small talk, and the weights of the rows, whose sum is 1; both classes count the same."""
     wanted = np.array([each.small_talk for each in utterances], float)
     counts = np.array([each.weight for each in utterances])
     counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
@@ -162,7 +163,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=WEIGHTS)
     given = parser.parse_args()
     utterances = sources(given.data)
-    both(utterances).save(given.out)
+    learn_with_network(utterances).save(given.out)
     count = sum(each.small_talk for each in utterances)
     print(json.dumps({"rows": len(utterances), "small talk": count, "written": str(given.out)}))
 

@@ -136,8 +136,8 @@ def describe() -> dict[str, Any]:
 
 
 def _probe(name: str, words: str, schema: dict[str, Any]) -> dict[str, Any]:
-    answers = {"200": _answer("Yes.", schema), "503": _answer("No; `reasons` says why.", schema)}
-    return {"get": {"operationId": name, "summary": words, "responses": answers}}
+    responses = {"200": _answer("Yes.", schema), "503": _answer("No; `reasons` says why.", schema)}
+    return {"get": {"operationId": name, "summary": words, "responses": responses}}
 
 
 def _answer(words: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -109,8 +109,8 @@ def split(text: str, now: float, zone: ZoneInfo, language: str = "") -> tuple[st
         before = [word.kind for word in words if word.end <= end]
         repeats = any(kind in REPEATING for kind in before)
         behind = [word for word in words if word.end > end]
-        listed = not folded[end:].lstrip()[:1].isdigit()
-        if end and _goes_on(before, behind, listed) and _whole_word(folded, words[-1].end, code):
+        digit_follows = folded[end:].lstrip()[:1].isdigit()
+        if end and _goes_on(before, behind, digit_follows) and _whole_word(folded, words[-1].end, code):
             end = words[-1].end
             return text[:end], _without_lead(text[end:], code)  # `understand` refuses it
         start, whole = (None, True) if timed else _suffix(folded, end, repeats, now, zone, code)
@@ -146,12 +146,12 @@ def _prefix(folded: str, now: float, zone: ZoneInfo, language: str) -> tuple[int
     return 0, False
 
 
-def _goes_on(before: Sequence[str], behind: Sequence[Word], listed: bool) -> bool:
+def _goes_on(before: Sequence[str], behind: Sequence[Word], digit_follows: bool) -> bool:
     """Whether the words behind a time belong to it, though it is not understood with them: `every day at 8 and 20`,
-    `every weekday except Friday`. `before`: the kinds of its own words. `listed`: no number follows it directly, as in
-    `at 9 1 or 2 pills`."""
+    `every weekday except Friday`. `before`: the kinds of its words. `digit_follows`: a number follows it directly, as
+    in `at 9 1 or 2 pills`."""
     said = " ".join(_tag(word) for word in behind if word.kind != "fill")
-    if not listed:
+    if digit_follows:
         said = re.sub("^digits", "number", said)
     if said and (before[-1] == "or_so" or (before[-1] in DAYS and behind[0].kind in _PARTS and _PARTS & {*before})):
         return True  # "Saturday at 8 or So at 9", "every Monday morning and Friday evening"

@@ -59,10 +59,10 @@ class FactIndex:
         vectors = embed(texts) if embed is not None else None
         return cls(facts, Postings.of(content_words(text) for text in texts), vectors)
 
-    def scores(self, texts: Sequence[str], embed: Embed | None, similarity_to: Floats | None = None) -> Scores:
-        """Scores for a message, and also for the one before it if it is a follow-up. `similarity_to` are the cosines of
-        the message with each fact by another encoder; the better similarity counts. e5 finds unrelated texts about as
-        similar as the shipped encoder does (`benchmarks.recall`)."""
+    def scores(self, texts: Sequence[str], embed: Embed | None, e5_similarity: Floats | None = None) -> Scores:
+        """Scores for a message, and also for the one before it if it is a follow-up. `e5_similarity` holds the cosine
+        of the message with each fact by e5, which finds unrelated texts about as similar as the shipped encoder does
+        (`benchmarks.recall`); the better similarity counts."""
         tokens = [content_words(text) for text in texts]
         if len(tokens[0]) > FOLLOW_UP_WORDS:
             texts, tokens = texts[:1], tokens[:1]
@@ -72,8 +72,8 @@ class FactIndex:
         vectors = embed(texts) if embed is not None and self.vectors is not None else None
         if vectors is not None and self.vectors is not None:
             similarity = vectors @ self.vectors.T * weights
-        if similarity_to is not None:
-            similarity[0] = np.maximum(similarity[0], similarity_to)
+        if e5_similarity is not None:
+            similarity[0] = np.maximum(similarity[0], e5_similarity)
         relevant = np.logical_or(coverage >= MIN_COVERAGE, similarity >= MIN_SIMILARITY)
         return Scores((coverage + similarity).max(0), np.any(relevant, axis=0))
 

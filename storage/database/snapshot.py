@@ -19,7 +19,7 @@ from storage.database.migrate import create_tables, current_revision
 from storage.database.sqlite_copy import Contents, OnStep, check, contents, copy, sync
 from storage.schema import REVISION, metadata, state
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported when first used
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 ROWS = 500

@@ -64,7 +64,9 @@ async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
     assert on.rows("select role, count(*) from people group by role") == [("owner", 2)]
 
 
-async def test_each_mistake_is_said_and_asked_again(on: BotHarness, dc: DiscordServer, tmp_path: Path) -> None:
+async def test_each_mistake_is_explained_and_can_be_corrected(
+    on: BotHarness, dc: DiscordServer, tmp_path: Path
+) -> None:
     servers = {"TELEGRAM_API_ROOT": on.tg.root, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
     wrong_key = "sk-test-refused-0000000"
     on.ms.bad_keys.add(wrong_key)

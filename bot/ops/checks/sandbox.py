@@ -45,7 +45,7 @@ def _fix(off: str) -> str:
     if "too old" in off:
         return "sudo apt update && sudo apt install bubblewrap, then restart the bot. Everything else works without."
     return (
-        "Let this user create namespaces: docker/tierbot.service does, and docker/compose.sandbox.yaml; on Ubuntu also "
+        "Let this user create namespaces: docker/tierbot.service and docker/compose.sandbox.yaml do; on Ubuntu also "
         "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0. Everything else works without."
     )
 

@@ -22,7 +22,7 @@ UNSET = 2**64 - 1
 def status(service: Service, program: Program) -> int:
     """Print the state of the service; returns 0 if it is healthy, else 1."""
     if not service.text():
-        print(_absent(service, program))
+        print(_not_installed(service, program))
         return 1
     facts = service.show()
     healthy = facts.get("ActiveState") in ("active", "reloading")
@@ -43,13 +43,13 @@ def show_log(service: Service, program: Program, follow: bool, lines: int, since
     if shutil.which("journalctl") is None:
         raise ConfigError("journalctl is not installed. The service's log is in systemd's journal.")
     if not service.text():
-        raise ConfigError(_absent(service, program))
+        raise ConfigError(_not_installed(service, program))
     options = ("--follow",) if follow else ("--no-pager",)
     command = service.journal(*options, *(("--since", since) if since else ("--lines", str(lines))))
     os.execvp(command[0], command)
 
 
-def _absent(service: Service, program: Program) -> str:
+def _not_installed(service: Service, program: Program) -> str:
     return f"There is no {service.kind}. Install it: {service.install_command(program)}"
 
 

@@ -101,7 +101,7 @@ class Draft:
 
     def put_provider(self, provider: str, base: str = "") -> Draft:
         """With the provider in runtime-config.json; with its address, if it is given here or in the process
-        environment, which a service does not have."""
+        environment, which a service does not inherit."""
         llm = _object(self.document, "llm")
         providers = _object(llm, "providers")
         profile = dict(_object(providers, provider))

@@ -54,7 +54,7 @@ _TEMPERATURES = {"c": "degC", "celsius": "degC", "f": "degF", "fahrenheit": "deg
 def _build() -> Any:
     from pint import UnitRegistry
 
-    # `Nm` is redefined: pint has it as a unit for yarn, people mean newton metres.
+    # `Nm` is redefined: pint takes it for a unit of yarn; people mean newton metres.
     units: Any = UnitRegistry(non_int_type=Fraction, cache_folder=None, on_redefinition="ignore")
     for definition in _DEFINITIONS:
         units.define(definition)

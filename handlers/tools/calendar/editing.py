@@ -253,7 +253,7 @@ def _move_series(calendar: Calendar, main: Component, start: When) -> None:
 
 
 def _move_rule(rule: Any, old: When, start: When) -> None:
-    """Raises ToolFailed."""
+    """Moves the end of a rule, and refuses a move that the rule can't follow. Raises ToolFailed."""
     if not isinstance(rule, vRecur):
         raise ToolFailed(f"This repeats by a rule that can't be read, so it can't move. {_ANEW}")
     if any(name in rule for name in _DAYS) and _day(old) != _day(start):

@@ -75,8 +75,8 @@ class Chooser:
         by_vector: Prediction | None = None,
     ) -> AutoDecision:
         """Choose the tier of a message. `previous` are the tiers of earlier turns, newest last; `had_code`: the last
-        turn was about code; `pictures` counts the pictures of the message; `by_vector` is what a classifier of its
-        vector predicts. Never raises. Reads a bounded part of the text, in less than a millisecond."""
+        turn was about code; `pictures` counts the pictures of the message; `by_vector` is the prediction by its
+        vector. Never raises. Reads a bounded part of the text, in less than a millisecond."""
         message = preprocess(text)
         if not message.units or features.is_arithmetic(message.raw):
             return decide(DEFAULT_TIER, ("picture",) if pictures else ("everyday",), allowed)

@@ -34,7 +34,7 @@ def build_embedder(
 
 
 def e5_name() -> str:
-    """Contains a hash of all that the vectors depend on."""
+    """The name of the encoder e5, with a hash of all that its vectors depend on."""
     try:
         release = version(E5_PACKAGE)
     except PackageNotFoundError:

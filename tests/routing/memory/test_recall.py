@@ -128,7 +128,7 @@ async def test_the_indexes_are_bounded(facts: FakeFacts, monkeypatch: pytest.Mon
 
 
 class Related:
-    """An encoder that knows which facts answer a question: `number` of a fact by question."""
+    """An encoder for which every question means the fact at `number`."""
 
     name = "related:1"
 

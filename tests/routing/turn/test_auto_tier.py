@@ -128,22 +128,22 @@ def encoder(tier: Tier, *fates: Outcome) -> FakeEmbedder:
 @pytest.mark.parametrize("tier", ["smart", "deep", "coding"])
 async def test_a_vector_decides_where_words_leave_it_open(tier: Tier) -> None:
     assert (await Talk().chooses(OPEN))[0] == "balanced"
-    knows = encoder(tier)
-    assert (await Talk(messages=MessageVectors(knows, 1)).chooses(OPEN))[0] == tier
-    assert knows.asked == [(OPEN,)]
+    embedder = encoder(tier)
+    assert (await Talk(messages=MessageVectors(embedder, 1)).chooses(OPEN))[0] == tier
+    assert embedder.asked == [(OPEN,)]
 
 
 async def test_a_message_that_words_decide_needs_no_vector() -> None:
-    knows = encoder("deep")
-    assert (await Talk(messages=MessageVectors(knows, 1)).chooses(CLEAR))[0] == "balanced"
-    assert knows.asked == []
+    embedder = encoder("deep")
+    assert (await Talk(messages=MessageVectors(embedder, 1)).chooses(CLEAR))[0] == "balanced"
+    assert embedder.asked == []
 
 
 async def test_small_talk_needs_no_vector() -> None:
-    knows = encoder("coding")
-    talk = Talk(((1, "coding"),), messages=MessageVectors(knows, 1))
+    embedder = encoder("coding")
+    talk = Talk(((1, "coding"),), messages=MessageVectors(embedder, 1))
     assert (await talk.chooses("lol ok it works now, good night"))[0] == "balanced"
-    assert knows.asked == []
+    assert embedder.asked == []
 
 
 async def test_a_follow_up_keeps_its_tier_whatever_the_vector_says() -> None:
@@ -159,9 +159,9 @@ async def test_vectors_of_another_encoder_are_not_used() -> None:
 
 @pytest.mark.parametrize("text", ["Prove that P != NP", FENCE])
 async def test_certain_features_need_no_vector(text: str) -> None:
-    knows = encoder("balanced")
-    assert (await Talk(messages=MessageVectors(knows, 1)).chooses(text))[0] != "balanced"
-    assert knows.asked == []
+    embedder = encoder("balanced")
+    assert (await Talk(messages=MessageVectors(embedder, 1)).chooses(text))[0] != "balanced"
+    assert embedder.asked == []
 
 
 async def test_another_release_of_the_encoder_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -70,7 +70,7 @@ def repetitions(*given: Any) -> list[events.Occurrence]:
 
 
 @pytest.mark.parametrize("rule", ["FREQ=FOO", "FREQ=DAILY;INTERVAL=x"])
-def test_an_entry_whose_rule_cannot_be_read_is_no_entry_without_repetitions(rule: str) -> None:
+def test_the_repetitions_of_an_unreadable_rule_are_unknown(rule: str) -> None:
     parsed = events.parse(entry(f"DTSTART:20261124T100000Z\r\nRRULE:{rule}"))
     assert parsed is not None
     first = datetime(2026, 11, 24, tzinfo=UTC)

@@ -240,7 +240,7 @@ def further(tmp_path_factory: pytest.TempPathFactory) -> Glossary:
         ("can", "en", "can"),
     ],
 )
-def test_marks_signs_and_gaps_count_as_the_language_has_them(
+def test_diacritics_spaces_and_separable_verbs_depend_on_the_language(
     further: Glossary, text: str, language: str, gloss: str
 ) -> None:
     assert further.language(text) == language

@@ -165,8 +165,10 @@ def test_small_talk_examples_count_against_all(glossary: Glossary) -> None:
 
 @pytest.mark.parametrize(("odds", "names"), [(-50.0, ["weather"]), (0.0, ["weather"]), (50.0, [])])
 def test_small_talk_selects_nothing(glossary: Glossary, odds: float, names: list[str]) -> None:
-    heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
-    selector = Ranker(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=heard)
+    classifier = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
+    selector = Ranker(
+        entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=classifier
+    )
     parts = selector.clauses("the forecast")
     assert [one.name for one in selector.decide(parts, {}).chosen] == names
     assert [part.small_talk for part in parts] == [odds]
@@ -175,8 +177,8 @@ def test_small_talk_selects_nothing(glossary: Glossary, odds: float, names: list
 @pytest.mark.parametrize(("encoder", "names"), [("static:1f", []), ("static", []), ("e5:small", ["weather"])])
 def test_vectors_of_the_shipped_encoder_reveal_small_talk(glossary: Glossary, encoder: str, names: list[str]) -> None:
     network = Network(np.zeros((len(TOPICS), 1), np.float32), np.zeros(1, np.float32), np.zeros(1, np.float32), 500.0)
-    heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=-5.0, network=network)
-    ranker = Ranker(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=heard)
+    classifier = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=-5.0, network=network)
+    ranker = Ranker(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), small_talk=classifier)
     topics = TopicEncoder()
     ranker.use(ranker.embed(topics), encoder)
     parts = ranker.clauses("sunny or drizzle")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.training.small_talk import Utterance, both, learn, learn_network
+from benchmarks.training.small_talk import Utterance, learn, learn_network, learn_with_network
 from routing.tools.selection.encoder import StaticEncoder
 from routing.tools.selection.small_talk import BUCKETS, NETWORK_SHARE, Network, SmallTalk, hashed
 
@@ -38,14 +38,14 @@ def test_a_wish_is_likelier_than_small_talk(text: str) -> None:
     assert SmallTalk.load().odds(text) < 0
 
 
-def test_a_network_that_was_trained_on_vectors_counts_in_part() -> None:
+def test_with_a_vector_the_network_has_its_share_of_the_odds() -> None:
     network = Network(np.eye(2, dtype=np.float32), np.zeros(2, np.float32), np.array([10, -10], np.float32), 0.0)
-    heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=2.0, network=network)
-    assert heard.odds("hello") == 2
+    classifier = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=2.0, network=network)
+    assert classifier.odds("hello") == 2
     talk, wish = np.eye(2, dtype=np.float32)
-    assert heard.odds("hello", talk) == pytest.approx(2 + NETWORK_SHARE * 8)
-    assert heard.odds("hello", wish) == pytest.approx(2 - NETWORK_SHARE * 12)
-    assert SmallTalk(heard.weights, 1.0, 2.0).odds("hello", talk) == 2
+    assert classifier.odds("hello", talk) == pytest.approx(2 + NETWORK_SHARE * 8)
+    assert classifier.odds("hello", wish) == pytest.approx(2 - NETWORK_SHARE * 12)
+    assert SmallTalk(classifier.weights, 1.0, 2.0).odds("hello", talk) == 2
 
 
 @pytest.mark.parametrize(("text", "is_talk"), [("greetings to you my dear", True), ("purchase two tickets", False)])
@@ -84,7 +84,7 @@ def test_training_uses_weights() -> None:
 
 
 def test_stored_weights_are_read_back(tmp_path: Path) -> None:
-    made = both([Utterance("hello", True), Utterance("call Anna", False)])
+    made = learn_with_network([Utterance("hello", True), Utterance("call Anna", False)])
     path = tmp_path / "small_talk.npz"
     made.save(path)
     vector = StaticEncoder.load().encode(["hello"])[0]
