@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from handlers.accounts.accounts import Accounts
 from handlers.accounts.dav import CALENDAR, DavServers
-from handlers.accounts.dav_items import Item, ItemChanged
+from handlers.accounts.dav_items import Item
 from handlers.accounts.kinds import ServiceFailed
 from handlers.languages import Say
 from handlers.replies.names import quoted
@@ -43,12 +41,8 @@ MAX_LISTED = 100
 """Events in one answer; a search for words or a shorter time finds the others."""
 MAX_WRITTEN = 2_000
 """Characters of a title, a place or notes that a model writes."""
-MAX_IDS = 10
-"""Maximum number of unique ids tried for a new event. Equal events that were moved or deleted keep theirs."""
 MAX_DAYS = 400
 MAX_GAPS = 40
-LISTING_SECONDS = 45.0
-"""After this time no more entries are read: nothing else ends a thread."""
 T = TypeVar("T")
 
 
@@ -75,8 +69,8 @@ class CalendarTools:
         def work(server: CalendarServer) -> dict[str, Any]:
             words, unread = query.casefold().split(), list[Item]()
             listed = [
-                (found, name, _identity(server, entry, found.recurrence_id))
-                for entry, name, found in self._found(server, first, last, zone, unread)
+                (found, name, server.event_identity(entry, found.recurrence_id))
+                for entry, name, found in server.occurrences(first, last, zone, unread)
                 if all(word in f"{found.title} {found.place} {found.notes}".casefold() for word in words)
             ]
             listed.sort(key=lambda each: each[0].span(zone))
@@ -106,7 +100,7 @@ class CalendarTools:
 
         def work(server: CalendarServer) -> dict[str, Any]:
             unread = list[Item]()
-            busy = [each.span(zone) for _, _, each in self._found(server, first, last, zone, unread) if each.busy]
+            busy = [each.span(zone) for _, _, each in server.occurrences(first, last, zone, unread) if each.busy]
             gaps = times.free(busy, first, last, (from_hour, to_hour), minutes)
             listed = [f"{times.shown(begins, zone)} to {ends:%H:%M}" for begins, ends in gaps[:MAX_GAPS]]
             answer: dict[str, Any] = {"free": listed, "looked at": f"{from_hour}:00 to {to_hour}:00 in {zone.key}"}
@@ -163,10 +157,10 @@ class CalendarTools:
             changes = self._changes(zone, title, start, end, place, notes, attendees)
             url, name = server.calendar(calendar, named=scope.private)
             uid, made = editing.new(changes, repeat, remind_minutes, server.organizer, url)
-            entry = _stored(server, url, uid, made, zone)
+            entry = server.store(url, uid, made, zone)
             found = events.find(made, "", zone)
             invitation = editing.invitation(made) if changes.attendees else b""
-            return descriptions.shown(found, name, _identity(server, entry, ""), zone), invitation
+            return descriptions.shown(found, name, server.event_identity(entry, ""), zone), invitation
 
         shown, invitation = await self._with(scope, work)
         return {"created": shown} | descriptions.attached(scope, invitation)
@@ -210,7 +204,7 @@ class CalendarTools:
         def work(server: CalendarServer) -> tuple[dict[str, Any], bytes]:
             from handlers.tools.calendar import editing, events
 
-            entry, parsed, recurrence_id = _read(server, id)
+            entry, parsed, recurrence_id = server.read_event(id)
             one = "" if series else recurrence_id
             before = events.find(parsed, one, zone)
             concerned = _concerned(before, attendees)
@@ -223,7 +217,7 @@ class CalendarTools:
             found = events.find(parsed, one, zone)
             invitation = editing.invitation(parsed) if found.attendees else b""
             server.replace(entry, editing.written(parsed))
-            return descriptions.shown(found, "", _identity(server, entry, one), zone), invitation
+            return descriptions.shown(found, "", server.event_identity(entry, one), zone), invitation
 
         shown, invitation = await self._with(scope, work)
         return {"changed": shown} | descriptions.attached(scope, invitation)
@@ -241,7 +235,7 @@ class CalendarTools:
         def work(server: CalendarServer) -> str:
             from handlers.tools.calendar import editing, events
 
-            entry, parsed, recurrence_id = _read(server, id)
+            entry, parsed, recurrence_id = server.read_event(id)
             one = "" if series else recurrence_id
             if scope.confirmed:
                 found = events.find(parsed, one, zone)
@@ -261,7 +255,7 @@ class CalendarTools:
         def work(server: CalendarServer) -> Occurrence:
             from handlers.tools.calendar import events
 
-            _, parsed, recurrence_id = _read(server, id)
+            _, parsed, recurrence_id = server.read_event(id)
             return events.find(parsed, "" if series else recurrence_id, zone)
 
         return await self._with(scope, work)
@@ -285,28 +279,6 @@ class CalendarTools:
             raise ToolFailed(f"That is more than {MAX_DAYS} days; ask for less.")
         return first, last
 
-    def _found(
-        self, server: CalendarServer, first: datetime, last: datetime, zone: ZoneInfo, unread: list[Item]
-    ) -> Iterator[tuple[Item, str, Occurrence]]:
-        """Entries that can't be read go into `unread`."""
-        from handlers.tools.calendar import events
-
-        count, ends = 0, time.monotonic() + LISTING_SECONDS
-        for url, name in server.collections():
-            for entry in server.search(url, first, last):
-                if time.monotonic() > ends:
-                    raise ToolFailed("Listing the events takes too long; ask for a shorter time.")
-                parsed = events.parse(entry.text)
-                listed = None if parsed is None else events.occurrences(parsed, first, last, zone)
-                if listed is None:
-                    unread.append(entry)
-                    continue
-                for found in listed:
-                    count += 1
-                    if count > events.MAX_OCCURRENCES:
-                        raise ToolFailed("There are too many events; ask for a shorter time.")
-                    yield entry, name, found
-
     def _changes(
         self,
         zone: ZoneInfo,
@@ -329,24 +301,6 @@ class CalendarTools:
         return editing.Changes(title or None, begins, ends, place or None, notes or None, people)
 
 
-def _stored(server: CalendarServer, url: str, uid: str, made: Any, zone: ZoneInfo) -> Item:
-    """Stores the new event under the first unused unique id, or returns the equal event that is already there. Raises
-    ToolFailed."""
-    from handlers.tools.calendar import editing, events
-
-    for _ in range(MAX_IDS - 1):
-        try:
-            return server.create(url, uid, editing.written(made))
-        except ItemChanged:
-            with suppress(ToolFailed):  # it was deleted
-                there = server.read(server.place(url, uid))
-                parsed = events.parse(there.text)
-                if parsed is not None and events.is_unchanged(parsed, made, zone):
-                    return there
-        uid = editing.with_next_uid(made)
-    return server.create(url, uid, editing.written(made))
-
-
 def _check_lengths(given: Mapping[str, object]) -> None:
     """Raises ToolFailed for a text that is too long to be stored in full."""
     for name in ("title", "place", "notes"):
@@ -359,25 +313,6 @@ def _check_lengths(given: Mapping[str, object]) -> None:
 def _concerned(found: Occurrence, attendees: Sequence[str] | None) -> list[str]:
     """The people who are or get invited."""
     return [*dict.fromkeys((*found.attendees, *(attendees or ())))]
-
-
-def _identity(server: CalendarServer, entry: Item, recurrence_id: str) -> str:
-    """How models name an event: its place, and the repetition after the last `#`."""
-    path = server.identity(entry)
-    return f"{path}#{recurrence_id}" if recurrence_id or "#" in path else path
-
-
-def _read(server: CalendarServer, identity: str) -> tuple[Item, Any, str]:
-    """The entry, parsed, and the recurrence id. Raises ToolFailed."""
-    from handlers.tools.calendar import events
-
-    identity = identity.strip()
-    path, recurrence_id = identity.rsplit("#", 1) if "#" in identity else (identity, "")
-    entry = server.read(server.locate(path))
-    parsed = events.parse(entry.text)
-    if parsed is None:
-        raise ToolFailed("This entry can't be read.")
-    return entry, parsed, recurrence_id
 
 
 def _unreadable(entries: Sequence[Item]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 from handlers.accounts import guarded_session
 from handlers.outgoing import MAX_FILES, OutgoingFiles
 from handlers.tools.authoring.tool import Preview
-from handlers.tools.calendar.tools import MAX_IDS
+from handlers.tools.calendar.server import MAX_IDS
 from routing.errors import ToolFailed
 from routing.types.messages import OutgoingFile
 from tests.handlers.tools.calendar.harness import BEN, Office, office
