@@ -10,6 +10,9 @@ from tests.servers.radicale import PASSWORD, USER, RadicaleServer
 from tests.servers.telegram import Message
 from tests.stories.harness import BotHarness, ask
 
+ADDRESS = "What is the address of your calendar server"
+UNREAD = "I did not read this message"
+
 
 @contextmanager
 def radicale(on: BotHarness) -> Iterator[RadicaleServer]:
@@ -27,3 +30,8 @@ async def connect(on: BotHarness, server: RadicaleServer, kind: str = "calendar"
     await ask(on, server.address, user=user)
     await ask(on, USER, user=user)
     return await ask(on, PASSWORD, user=user)
+
+
+def stored(on: BotHarness) -> bytes:
+    """Everything in the database's files, also what was deleted."""
+    return b"".join(path.read_bytes() for path in on.workspace.glob("tierbot.db*"))
