@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sqlalchemy import NullPool, create_engine
 
 from bot.config.environment import load
 from bot.config.workspace import Workspace
+from bot.ops.backup.backup import make
 from storage.database.migrate import migrate
 from tests.storage.conftest import postgres
 from tests.storage.every_table import fill
@@ -94,3 +96,21 @@ def tree(root: Path) -> dict[str, object]:
         else:
             found[name] = (path.stat().st_mode, path.stat().st_mtime, path.read_bytes())
     return found
+
+
+def rows(database: Path) -> list[str]:
+    """The whole database as SQL."""
+    connection = sqlite3.connect(database)
+    try:
+        return list(connection.iterdump())
+    finally:
+        connection.close()
+
+
+def names_beside(workspace: Workspace) -> set[str]:
+    return {path.name for path in workspace.root.parent.iterdir()}
+
+
+@pytest.fixture
+def archive(filled: Workspace) -> Path:
+    return make(filled, filled.root.parent / "backup.tar.gz").path
