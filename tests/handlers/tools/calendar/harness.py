@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -26,6 +27,10 @@ from tests.servers.radicale import PASSWORD, USER, RadicaleServer
 
 ANN, BEN = Person(1, "owner", "Ann"), Person(2, "user", "Ben")
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC).timestamp()
+LUNCH = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:w\r\nDTSTAMP:20261101T000000Z\r\n"
+    "DTSTART:{start}\r\nSUMMARY:{title}\r\nATTENDEE:mailto:{guest}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
 
 
 class Office:
@@ -74,3 +79,12 @@ async def office(folder: Path, connected: bool = True) -> AsyncIterator[Office]:
         if connected:
             await made.connect()
         yield made
+
+
+async def listed(on: Office, start: str, end: str = "", **more: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(await on.call("list_events", start=start, end=end, **more))["events"]
+    return found
+
+
+def times(events: list[dict[str, Any]]) -> list[str]:
+    return [f"{each['start'][4:]} {each['title']}" for each in events]
