@@ -1,12 +1,18 @@
-"""Logins at a git server, and where servers may be."""
+"""Logins at a git server, where servers may be, and the tools of someone who is logged in."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from handlers.accounts.reachable import Reachable
 from handlers.tools.git.account import GitAccounts
 from handlers.tools.git.remote import Login, Remote
+from handlers.tools.git.tools import GitTools
 from routing.types.people import Person
-from tests.servers.git import HOST
+from tests.handlers.tools.sandbox.test_sandbox import made
+from tests.servers.git import HOST, GitServer
+
+USER, TOKEN = "ada", "ghp_the-token-that-nobody-may-see"
 
 
 def here(_person: Person) -> Reachable:
@@ -27,3 +33,7 @@ class FixedLogin(GitAccounts):
 
 
 NOBODY = FixedLogin()
+
+
+async def tools_for(tmp_path: Path, server: GitServer) -> GitTools:
+    return GitTools(await made(tmp_path), FixedLogin(server.root, USER, TOKEN), here)
