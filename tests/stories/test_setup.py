@@ -197,7 +197,11 @@ async def test_setup_waits_for_the_answer_to_the_owner(on: BotHarness) -> None:
         await until(lambda: shown[-1] == "✓ You are the owner. Write a question to the bot.")
         await ask(on, "/whoami")
         assert not task.done()
+        on.ms.fail(401)
         await ask(on, "hello")
+        await until(lambda: shown[-1].startswith("✗ The bot could not answer: the chat says why."))
+        assert not task.done()
+        await ask(on, "hello again")
         await until(task.done)
         assert shown[-1] == "✓ The bot has answered. Everything works."
 

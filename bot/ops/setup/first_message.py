@@ -11,6 +11,7 @@ from bot.adapters.shared.descriptor import CODE, BotAccount
 from bot.platforms import PLATFORMS
 from handlers.languages import Say
 from routing.ports import Clock, PeopleStore, TurnStore
+from routing.types.usage import TurnReport
 
 POLL_SECONDS = 0.5
 
@@ -47,7 +48,10 @@ async def first_message(
     if len(missing) == len(bot.platforms):
         await _until(partial(_has_owner, bot))
         show(say("✓ You are the owner. Write a question to the bot."))
-    await _until(partial(_is_answered, bot, since))
+    await _until(partial(_has_replied, bot, since))
+    if not await _has_answered(bot, since):
+        show(say("✗ The bot could not answer: the chat says why. Ctrl-C stops it; then run tierbot setup again."))
+        await _until(partial(_has_answered, bot, since))
     show(say("✓ The bot has answered. Everything works."))
 
 
@@ -70,9 +74,18 @@ async def _has_owner(bot: RunningBot) -> bool:
     return any(owner.platform in bot.platforms for owner in await bot.people.owners())
 
 
-async def _is_answered(bot: RunningBot, since: float) -> bool:
+async def _has_replied(bot: RunningBot, since: float) -> bool:
+    """Whether an owner got a reply to a question, which may be an error."""
+    return bool(await _reports(bot, since)) and not bot.unsent()
+
+
+async def _has_answered(bot: RunningBot, since: float) -> bool:
     """Whether a model has answered an owner, and the answer was sent."""
+    return any(each.turns > each.unanswered for each in await _reports(bot, since)) and not bot.unsent()
+
+
+async def _reports(bot: RunningBot, since: float) -> list[TurnReport]:
+    """The reports on the turns of owners."""
     owners = [owner for owner in await bot.people.owners() if owner.platform in bot.platforms]
     people = {person.id for owner in owners if (person := await bot.people.find(owner)) is not None}
-    answered = [bool(await bot.turns.by_tier(since, person_id)) for person_id in people]
-    return any(answered) and not bot.unsent()
+    return [report for person_id in people for report in await bot.turns.by_tier(since, person_id)]

@@ -13,9 +13,10 @@ from bot.ops.web import client
 from handlers.languages import Say
 from routing.catalog.discovery import PROVIDERS
 from routing.catalog.provider_models import DiscoveryError
+from routing.config.runtime import variable
 from routing.errors import ConfigError, KeyRejected
-from routing.llm.local.weights import engine_installed
-from routing.types.model_names import LOCAL_PROVIDER
+from routing.llm.local.weights import engine_installed, shipped_weights
+from routing.types.model_names import LOCAL_PROVIDER, OWN_MACHINE, provider_of
 from routing.types.people import Preferences
 
 TITLES = {
@@ -50,13 +51,23 @@ class ModelQuestions:
                 case "nothing":
                     return draft
                 case "ollama":
-                    return draft if draft.models.only_ollama() else draft.put_pools(ollama or "")
+                    theirs = draft if draft.models.only_ollama() else draft.put_pools(ollama or "")
+                    found = await self._answering(theirs, ollama or "")
                 case "download":
                     found = await self._download(draft)
                 case provider:
                     found = await self._provider(draft, provider)
             if found is not None:
                 return found
+
+    async def confirm(self, draft: Draft) -> Draft:
+        """The draft whose model of the balanced tier answers, or with another choice. A key of the process environment
+        is saved, because a service has another environment."""
+        model = draft.models.configured("balanced", Preferences()).model
+        provider, saved = provider_of(model), draft.saved
+        if provider in saved.keys and variable(provider) in saved.given:
+            draft = draft.put_key(provider, saved.keys[provider])
+        return await self._answering(draft, model) or await self.ask(Draft.of(saved))
 
     def _choices(self, ollama: str | None) -> dict[str, str]:
         say, choices = self.say, {}
@@ -69,7 +80,9 @@ class ModelQuestions:
             weights = WEIGHTS[0]
             words = "{name} on this machine: {size} GB to download"
             choices[_DOWNLOAD] = say(words, name=weights.name, size=round(weights.size / 1e9, 1))
-        choices[_NOTHING] = say("Decide later: a demo model answers until then")
+        demo = engine_installed() and shipped_weights() is not None
+        words = "Decide later: a demo model answers until then" if demo else "Decide later: nothing answers until then"
+        choices[_NOTHING] = say(words)
         return choices
 
     async def _provider(self, draft: Draft, provider: str) -> Draft | None:
@@ -84,7 +97,6 @@ class ModelQuestions:
 
     async def _tried(self, draft: Draft, provider: str) -> Draft | None:
         """The draft, if its key works; None asks for another one."""
-        say, title = self.say, _title(provider)
         model = checks.tier_model(draft, provider)
         if model is None:
             model = await self._choose_model(draft, provider)
@@ -92,6 +104,14 @@ class ModelQuestions:
                 return None
             if not draft.models.has_model("balanced", Preferences()):
                 draft = draft.put_pools(model)
+        return await self._answering(draft, model)
+
+    async def _answering(self, draft: Draft, model: str) -> Draft | None:
+        """The draft, if the model answers or is to be kept anyway; None asks for another choice."""
+        say, provider = self.say, provider_of(model)
+        title, is_local = _title(provider), provider in OWN_MACHINE
+        if is_local:
+            self._show(say("Asking {model} for one word …", model=model))
         while (error := await checks.probe_model(draft, model)) is not None:
             if isinstance(error, KeyRejected):
                 problem = checks.refused_key(title)
@@ -99,7 +119,8 @@ class ModelQuestions:
                 return None
             why = (error.raw or say(error.reason)).rstrip(".")
             self._show(say("✗ {model} does not answer: {why}.", model=model, why=why))
-            choices = {"again": say("Try again"), "new": say("Enter another key"), "keep": say("Use it anyway")}
+            other = say("Choose something else" if is_local else "Enter another key")
+            choices = {"again": say("Try again"), "new": other, "keep": say("Use it anyway")}
             chosen = await self._prompts.choose(say("What next?"), choices)
             if chosen != "again":
                 return draft if chosen == "keep" else None
@@ -130,7 +151,8 @@ class ModelQuestions:
             self._show(f"✗ {error}")
             return None
         self._show(self.say("✓ {name} is here.", name=weights.name))
-        return draft.put_pools(f"{LOCAL_PROVIDER}/{target.stem}")
+        model = f"{LOCAL_PROVIDER}/{target.stem}"
+        return await self._answering(draft.put_pools(model), model)
 
 
 def _title(provider: str) -> str:

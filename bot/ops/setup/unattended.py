@@ -29,7 +29,7 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     if flags.model:
         draft = draft.put_pools(flags.model)
     if flags.owners:
-        _check_platforms(flags.owners)
+        _check_owners(flags.owners)
         owners = dict.fromkeys((*map(str, draft.environment.settings.owners), *flags.owners))
         draft = draft.put({"BOT_OWNERS": ",".join(owners)})
     draft = await _with_tokens(draft, flags, lines)
@@ -39,6 +39,9 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
         if not (provider in OWN_MACHINE or profile.api_key or profile.base_url):
             raise _no_key(provider)
         lines.append(await _check_provider(draft, provider, flags.model))
+    for provider in flags.bases.keys() - flags.keys.keys() - {provider_of(flags.model)}:
+        if checks.tier_model(draft, provider) is not None and draft.models.config.profile(provider).api_key:
+            lines.append(await _check_provider(draft, provider, ""))
     if not (lines or flags.owners or flags.bases):
         raise ConfigError("There is nothing to save: give a token, --provider or --owner.")
     _ = draft.environment, draft.models  # raises for what the bot would refuse
@@ -49,13 +52,15 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     return draft, lines
 
 
-def _check_platforms(owners: Sequence[str]) -> None:
-    """Raises ConfigError for an owner of a platform that doesn't exist."""
+def _check_owners(owners: Sequence[str]) -> None:
+    """Raises ConfigError for an account of a platform that doesn't exist, or that is no number."""
     known = [platform.name for platform in PLATFORMS]
     for owner in owners:
-        platform, colon, _ = owner.partition(":")
+        platform, colon, account = owner.partition(":")
         if colon and platform.strip().lower() not in known:
             raise ConfigError(f"--owner {owner}: there is no platform {platform}. Use {' or '.join(known)}.")
+        if colon and not account.isdecimal():
+            raise ConfigError(f"--owner {owner}: an account is a number, such as {known[0]}:123.")
 
 
 async def _with_tokens(draft: Draft, flags: Flags, lines: list[str]) -> Draft:

@@ -70,6 +70,8 @@ class Wizard:
         for platform in PLATFORMS:
             if platform not in configured or not await self._note_account(platform):
                 await self._token(platform)
+            elif token := self._draft.saved.given.get(platform.enabled_by.upper()):
+                self._draft = self._draft.put_token(platform, token)  # a service has another environment
         return await self._finish_first()
 
     async def _note_account(self, platform: PlatformDescriptor) -> bool:
@@ -84,8 +86,8 @@ class Wizard:
 
     async def _finish_first(self) -> Outcome:
         say = self.say
-        if not self._draft.has_model:
-            self._draft = await self._models.ask(self._draft)
+        choose = self._models.confirm if self._draft.has_model else self._models.ask
+        self._draft = await choose(self._draft)
         self._draft = await free_admin_port(self._draft, self._prompts, say, self._show)
         if not any(platform.configured(self._draft.environment.settings) for platform in PLATFORMS):
             self._save()

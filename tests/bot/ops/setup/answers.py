@@ -54,6 +54,8 @@ class Dialogue:
     shown: list[str] = field(default_factory=list)
     concealed: list[str] = field(default_factory=list)
     outcome: Outcome | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Of the last question with choices."""
 
     @property
     def text(self) -> str:
@@ -75,6 +77,7 @@ async def dialogue(
     wizard = Wizard(draft, prompts, Say(language), made.concealed.extend, service, made.shown.append)
     made.outcome = await wizard.run()
     assert prompts.all_given
+    made.choices = prompts.choices[-1] if prompts.choices else {}
     return made
 
 

@@ -49,6 +49,7 @@ async def test_flags_write_both_files(
         (("--provider", "openai"), "No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY."),
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
+        (("--owner", "telegram:ann"), "--owner telegram:ann: an account is a number, such as telegram:123."),
         (("--owner", "matrix:1"), "--owner matrix:1: there is no platform matrix. Use telegram or discord."),
         (
             ("--base", "openai=ftp://x"),
@@ -200,3 +201,10 @@ async def test_a_service_with_another_workspace_is_named(environ: dict[str, str]
     _, output, _ = await tierbot(tmp_path / "mine", *flags, **variables)
     assert f"The service has its settings in /srv/bot; this changes those in {tmp_path / 'mine'}." in output
     assert "env WORKSPACE=/srv/bot " in output
+
+
+async def test_the_address_of_a_provider_with_a_saved_key_is_checked(environ: dict[str, str], folder: Path) -> None:
+    write_env(folder, f"OPENAI_API_KEY={GOOD}\n")
+    with pytest.raises(ConfigError, match=r"^openai/gpt-5.1 does not answer: Connection error\.$"):
+        await given(environ, bases={"openai": "http://127.0.0.1:9/v1"})
+    assert not (folder / "preferences").exists()

@@ -168,9 +168,11 @@ async def test_ollama_is_found_and_needs_no_key(
 ) -> None:
     ms.ollama = {"qwen2.5:3b": OllamaModel()}
     environ["OLLAMA_HOST"] = ms.vendor("ollama")
-    await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", DEFAULT))
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", DEFAULT))
     assert "API_KEY" not in env_text(folder)
     assert "POOL" not in env_text(folder), "it answers by itself"
+    assert "Asking ollama/qwen2.5:3b for one word …" in talk.shown
+    assert [call.model for call in ms.calls] == ["qwen2.5:3b"]
 
 
 async def test_a_model_for_this_machine_is_downloaded(
@@ -189,8 +191,14 @@ async def test_a_model_for_this_machine_is_downloaded(
     talk = await dialogue(environ, *answers, ("Which model", "nothing"))
     assert "✗ The download stopped (ConnectError)." in talk.text
     async with listening(hub) as environ["HF_ENDPOINT"]:
-        answers = (("What next?", "models"), ("Which model", "download"), ("What next?", "done"))
-        await dialogue(environ, *answers)
+        answers = (
+            ("What next?", "models"),
+            ("Which model", "download"),
+            ("What next?", "keep"),
+            ("What next?", "done"),
+        )
+        talk = await dialogue(environ, *answers)
+    assert "✗ local/tiny does not answer" in talk.text, "these are no weights"
     assert load({"WORKSPACE": str(folder)}).settings.pools["smart"] == ("local/tiny",)
     assert (folder / "models" / "tiny.gguf").read_bytes() == data
 
@@ -247,9 +255,46 @@ async def test_a_token_of_the_environment_is_checked_and_not_asked_for(
     environ["TELEGRAM_BOT_TOKEN"] = tg.token
     talk = await dialogue(environ, NO_DISCORD, ("Which model", "nothing"))
     assert "✓ Telegram: the token belongs to @tierbot." in talk.shown
-    assert tg.token not in env_text(folder)
+    assert f"TELEGRAM_BOT_TOKEN={tg.token}" in env_text(folder), "a service has another environment"
     assert talk.outcome is not None
     assert list(talk.outcome.accounts) == ["telegram"]
+
+
+async def test_a_key_of_the_environment_is_tried_and_saved(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    environ |= {"OPENAI_API_KEY": GOOD, "OPENAI_BASE_URL": ms.openai_base}
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD)
+    assert "✓ OpenAI: openai/gpt-5.1 answers." in talk.shown
+    assert f"OPENAI_API_KEY={GOOD}" in env_text(folder)
+    assert ms.openai_base in (folder / "preferences" / "runtime-config.json").read_text("utf-8")
+
+
+async def test_a_refused_key_of_the_environment_brings_the_question_of_the_model(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    environ |= {"OPENAI_API_KEY": BAD, "OPENAI_BASE_URL": ms.openai_base}
+    ms.bad_keys.add(BAD)
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
+    assert "✗ OpenAI refuses the key. Copy it whole, or make a new one." in talk.shown
+    assert BAD not in env_text(folder)
+
+
+async def test_an_ollama_that_fails_is_said(environ: dict[str, str], tg: TelegramServer, ms: ModelServer) -> None:
+    ms.ollama = {"qwen2.5:3b": OllamaModel()}
+    environ["OLLAMA_HOST"] = ms.vendor("ollama")
+    ms.fail(500, message="model requires more system memory")
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", DEFAULT), ("What next?", "new"))
+    talk = await dialogue(environ, *answers, ("Which model", "nothing"))
+    assert "✗ ollama/qwen2.5:3b does not answer: model requires more system memory." in talk.shown
+
+
+async def test_without_the_weights_of_the_demo_model_nothing_is_promised(
+    environ: dict[str, str], tg: TelegramServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.ops.setup.models.shipped_weights", lambda: None)
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
+    assert talk.choices["nothing"] == "Decide later: nothing answers until then"
 
 
 async def test_the_bot_can_be_started_again(environ: dict[str, str], folder: Path, tg: TelegramServer) -> None:
