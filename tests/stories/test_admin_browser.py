@@ -6,6 +6,7 @@ With TIERBOT_SCREENSHOTS=docs, the pictures of docs/admin.md are made again.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -21,6 +22,8 @@ from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from bot.observability import logs
+from routing.catalog.catalog import BUNDLED
+from routing.config import jsonfile
 from tests.stories.admin_page import PAGES, TOKEN, AdminPage, admin_page, populate
 from tests.stories.browser import (
     axe_source,
@@ -50,6 +53,16 @@ WAIT_SECONDS = 60
 ALLOWED_MESSAGE = ".*Autofocus processing was blocked.*"
 CONFLICT_MESSAGE = "Failed to load resource: the server responded with a status of 409 (Conflict)"
 """What Chromium itself writes to the console."""
+TYPED = (
+    ("/router", "add-balanced", "openai/gpt-5.2-codex"),
+    ("/router", "deadlineSeconds-balanced", "77"),
+    ("/providers", "base-openai", "https://example.org/v1"),
+    ("/providers", "time-openai", "77"),
+    ("/providers", "key-groq", "a-key-for-tests-0123"),
+    ("/catalogue/entry?id=openai/gpt-5.1", "displayName", "A typed name"),
+    ("/catalogue/entry?id=openai/gpt-5.1", "maxInputTokens", "77777"),
+)
+"""A text field of each kind in each form with several buttons: page, id and what is typed."""
 
 
 @pytest.fixture
@@ -187,6 +200,14 @@ document.addEventListener("keyup", () => {
 return [...document.querySelectorAll(names)].filter((e) => e.checkVisibility()).map((e) => all.indexOf(e));
 """
 """Opens everything, and notes each element that a key moves the focus to. The numbers of the page's controls."""
+WRONG_DEFAULT = """
+return [...document.forms].filter((form) => {
+  const [first, second] = [...form.elements].filter((e) => e.type === "submit");
+  const fields = [...form.elements].filter((e) => e.matches("input:not([type=hidden])"));
+  return second && fields.length && (first.name || first.disabled || first.hasAttribute("formaction"));
+}).map((form) => form.id || form.action);
+"""
+"""The forms whose first button, which Enter in a field presses, is not the form's own action."""
 
 
 def tabbed(browser: Chrome, base: str, width: int) -> None:
@@ -203,6 +224,25 @@ def tabbed(browser: Chrome, base: str, width: int) -> None:
             assert at["visible"], (path, at)
             assert at["outline"], (path, at)
             assert at["inside"], (path, at)
+        assert browser.execute_script(WRONG_DEFAULT) == [], path
+
+
+async def test_enter_in_a_field_proposes_what_was_typed(on: BotHarness, admin: AdminPage, browser: Chrome) -> None:
+    """Enter presses *Review the change*, not another button of the form."""
+    catalogue = on.workspace / "models" / "models.json"
+    catalogue.write_text(jsonfile.render(json.loads(BUNDLED.read_text())))  # so that a change is one line
+    await asyncio.to_thread(entered, browser, base_of(admin))
+
+
+def entered(browser: Chrome, base: str) -> None:
+    sign_in(browser, base)
+    resize(browser, 1280)
+    for path, field, text in TYPED:
+        browser.get(base + path)
+        fill(browser, field, text + Keys.ENTER)
+        until(browser, lambda: browser.current_url.startswith(f"{base}/changes/"))
+        added = " ".join(each.text for each in browser.find_elements("css selector", ".diff .added"))
+        assert text in added or f"••••{text[-4:]}" in added, (path, field, added)
 
 
 async def test_the_order_of_models_by_keyboard_and_by_dragging(admin: AdminPage, browser: Chrome) -> None:
