@@ -18,7 +18,7 @@ from routing.config.runtime import parse_pool
 from routing.errors import ConfigError
 from routing.ports import MediaKind
 from routing.tools.embedding.backend import read_backend
-from routing.types.messages import UserKey
+from routing.types.messages import CHAT_ID_PREFIX, UserKey
 from routing.types.tiers import TIERS, Tier
 
 POOL = re.compile("TIER_[A-Z]+_POOL")
@@ -223,7 +223,7 @@ def _owners(text: str) -> tuple[UserKey, ...]:
     accounts = []
     for number, item in enumerate(parse_pool(text), 1):
         platform, colon, user_id = item.partition(":")
-        if not (platform and colon and user_id.isascii() and user_id.isdigit()):
+        if not (platform and colon and user_id.isascii() and user_id.removeprefix(CHAT_ID_PREFIX).isdigit()):
             words = "BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not."
             raise ConfigError(words, number=number)
         accounts.append(UserKey(platform.lower(), user_id))
