@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres import ON_POSTGRES, postgres, postgres_for_stories
 from tests.shared_files import share_texts
+
+__all__ = ["postgres", "postgres_for_stories"]
 
 gc.disable()  # the objects of the test modules live until the end
 SHARED_MEMORY = Path("/dev/shm")
@@ -40,6 +43,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Refuses a test that make test-system would not find, because its mark is written in another folder."""
     if item.get_closest_marker(SYSTEM) and not any(map(_has_mark, (item.path, *_conftests(item.path)))):
         raise pytest.UsageError(f"Write mark.{SYSTEM} in {item.path} or in a conftest.py above it.")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if ON_POSTGRES and (mark := item.get_closest_marker("sqlite_only")):
+        pytest.skip(f"SQLite only: {mark.args[0]}")
 
 
 def _conftests(path: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from PIL import Image
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from tests.storage.conftest import missing
+from tests.postgres import missing
 
 AXE_VERSION = "4.14.1"
 AXE = Path(__file__).resolve().parents[2] / ".venv" / "axe" / "node_modules" / "axe-core"

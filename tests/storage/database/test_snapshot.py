@@ -19,7 +19,7 @@ from storage.database.server_restore import load, loaded
 from storage.database.snapshot import snapshot
 from storage.database.sqlite_copy import contents, copy
 from storage.schema import REVISION, metadata, people, state
-from tests.storage.conftest import Server
+from tests.postgres import Server
 from tests.storage.every_table import everything, fill, row
 
 ASIDE = "before_20261128"

@@ -14,10 +14,7 @@ from bot.config.environment import load
 from bot.config.workspace import Workspace
 from bot.ops.backup.backup import make
 from storage.database.migrate import migrate
-from tests.storage.conftest import postgres
 from tests.storage.every_table import fill
-
-__all__ = ["postgres"]
 
 Opened = Callable[..., Workspace]
 

@@ -20,7 +20,7 @@ from bot.ops.backup.restore import restore
 from bot.ops.backup.swap import recover
 from storage.database import server_restore
 from tests.bot.ops.backup.conftest import LEFT, names_beside, opened, rows, tree
-from tests.storage.conftest import Server
+from tests.postgres import Server
 
 COUNTED = (
     (os, "fsync"),
