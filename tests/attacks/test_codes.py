@@ -13,14 +13,14 @@ from routing.one_time_codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer
 from tests.stories.access import CODE, code_in, owner_code
+from tests.stories.databases import tables
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, running, settled
 
 
 def dump(on: BotHarness) -> str:
-    """Dumps the database as SQL."""
-    with sqlite3.connect(on.database) as connection:
-        return "\n".join(connection.iterdump())
+    """Every row."""
+    return str(tables(on.rows))
 
 
 def test_a_hash_is_salted_and_only_its_own_code_matches() -> None:

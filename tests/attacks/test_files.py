@@ -20,6 +20,7 @@ def careless() -> Iterator[None]:
     os.umask(before)
 
 
+@pytest.mark.sqlite_only("its files, too")
 @pytest.mark.usefixtures("careless")
 async def test_the_files_of_a_running_bot_are_closed_to_others(on: BotHarness) -> None:
     on.workspace.mkdir(mode=0o777)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -41,7 +40,8 @@ from tests.stories.chat_clients import (
     TelegramClient,
     TerminalClient,
 )
-from tests.stories.harness import BotHarness, bot_harness, running, unwatched
+from tests.stories.databases import Ask
+from tests.stories.harness import BotHarness, bot_harness, running
 from tests.stories.toolkits import indexed
 
 TIMEOUT_SECONDS = 60.0
@@ -190,25 +190,20 @@ async def held(
         await indexed(app, OFF)
         answers: list[Answer] = []
         last = 0
-        with closing(sqlite3.connect(on.database)) as database:
+        with on.data.open() as ask:
             for count, line in enumerate(lines, 1):
                 if isinstance(line, Press):
                     await place.press(line)
                 else:
                     place.say(line)
-                await _settled(database, count)
-                rows = database.execute(_REPLIES, (last,)).fetchall()
+                await _settled(ask, count)
+                rows = ask(_REPLIES, last)
                 assert all(state == "sent" for _, state, _ in rows), (line, rows)
                 last = max([last, *(number for number, _, _ in rows)])
                 answers.append(Answer(line, tuple(OUTBOUND.load(payload) for *_, payload in rows), place.look()))
         return Talk(place.user, answers, place.typed)
 
 
-async def _settled(database: sqlite3.Connection, lines: int) -> None:
+async def _settled(ask: Ask, lines: int) -> None:
     """Waits until this many lines are processed and every reply is sent."""
-
-    def done() -> bool:
-        with unwatched():
-            return bool(database.execute(_SETTLED, (lines,)).fetchone() == (1,))
-
-    await until(done, TIMEOUT_SECONDS)
+    await until(lambda: ask(_SETTLED, lines) == [(1,)], TIMEOUT_SECONDS)

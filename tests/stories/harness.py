@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import sqlite3
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -21,7 +20,6 @@ from typing import Any
 
 import pytest
 from blockbuster import BlockBuster
-from blockbuster.blockbuster import _skip
 
 from bot.adapters.shared.registration import register_if_changed
 from bot.adapters.telegram.settings import Pace
@@ -37,6 +35,7 @@ from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
 from tests.shared_files import share_indexes, share_statements
 from tests.stories import preloaded
+from tests.stories.databases import Rows, SqliteFile, StoryDatabase, story_database, unwatched
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = 1001
@@ -50,6 +49,7 @@ class BotHarness:
     tg: TelegramServer
     ms: ModelServer
     workspace: Path
+    data: StoryDatabase
     env: dict[str, str] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     killed: bool = False
@@ -61,6 +61,7 @@ class BotHarness:
         """The bot's complete environment, without this machine's variables."""
         defaults = {
             "WORKSPACE": str(self.workspace),
+            "DATABASE_URL": self.data.url,
             "TELEGRAM_BOT_TOKEN": self.tg.token,
             "TELEGRAM_API_ROOT": self.tg.root,
             "TELEGRAM_FLOOD_LIMIT": "off",
@@ -91,18 +92,23 @@ class BotHarness:
 
     @property
     def database(self) -> Path:
-        """The bot's database file."""
-        return self.workspace / "tierbot.db"
+        """The bot's SQLite file."""
+        assert isinstance(self.data, SqliteFile), "mark this story with sqlite_only"
+        return self.data.path
 
-    def rows(self, question: str) -> list[tuple[object, ...]]:
+    def use(self, driver: str) -> None:
+        """One of `DRIVERS`."""
+        if driver.startswith("sqlite"):
+            self.env["DATABASE_URL"] = f"{driver}:///{self.database}"
+
+    def rows(self, question: str, *values: object) -> Rows:
         """Queries the database through a separate connection."""
-        with unwatched(), closing(sqlite3.connect(self.database)) as connection:
-            return connection.execute(question).fetchall()
+        with unwatched(), self.data.open() as ask:
+            return ask(question, *values)
 
     def change(self, statement: str, *values: object) -> None:
         """Changes the database through a separate connection."""
-        with sqlite3.connect(self.database) as connection:
-            connection.execute(statement, values)
+        self.data.change(statement, *values)
 
 
 @asynccontextmanager
@@ -111,8 +117,9 @@ async def bot_harness(workspace: Path) -> AsyncIterator[BotHarness]:
 
     Each story gets new ones, which takes 0.5 ms of CPU; their schemas are read once per process."""
     async with TelegramServer() as tg, ModelServer() as ms:
-        on = BotHarness(tg, ms, workspace)
-        yield on
+        with closing(story_database(workspace)) as data:
+            on = BotHarness(tg, ms, workspace, data)
+            yield on
         assert not [each for each in tg.violations if not (on.killed and "message is not modified" in each.description)]
         assert [problem for call in ms.calls for problem in call.violations] == []
 
@@ -135,7 +142,7 @@ async def running(on: BotHarness, clock: Clock = time.time, steady: Clock | None
 
 def _migrate(on: BotHarness, url: str, backups: Path) -> None:
     """Migrates once, then copies the result."""
-    if on.database.exists() or not url.endswith(f":///{on.database}"):
+    if on.data.url or on.database.exists() or not url.endswith(f":///{on.database}"):
         migrate(url, backups)
     elif _new:
         on.database.write_bytes(_new[0])
@@ -206,16 +213,6 @@ def _guard() -> BlockBuster:
     return guard
 
 
-@contextmanager
-def unwatched() -> Iterator[None]:
-    """Lets a test block the event loop without a look at its stack, which takes longer than a query."""
-    _skip.value = True
-    try:
-        yield
-    finally:
-        _skip.value = False
-
-
 LIBRARIES = (
     ("litellm/utils.py", "wrapper_async"),  # LiteLLM looks for certificates and callbacks when it creates a client
     ("litellm/__init__.py", "__getattr__"),  # LiteLLM imports its parts on first use
@@ -223,6 +220,7 @@ LIBRARIES = (
     ("logging/__init__.py", "emit"),  # log lines are written where they are made
     ("telegram/_utils/files.py", "is_local_file"),  # python-telegram-bot asks whether a file's address is a path
     ("prompt_toolkit/history.py", "store_string"),  # prompt_toolkit writes the history of the terminal
+    ("asyncpg/connect_utils.py", "_parse_connect_dsn_and_args"),  # asyncpg looks for a file with passwords
     ("bot/ops/doctor.py", "report"),  # the admin page runs the doctor in a thread with an event loop of its own
     ("prompt_toolkit/patch_stdout.py", "close"),  # prompt_toolkit joins its thread when the terminal closes
 )

@@ -16,7 +16,6 @@ GROUP = "Team"
 MARK = "(recovered) "
 TIMEOUT_SECONDS = 60.0
 """Maximum time until everything is answered; a start takes about 4 s."""
-DRIVERS = ("sqlite", "sqlite+aiosqlite")
 HELD = Script(first_delay=600.0)
 
 
@@ -72,7 +71,8 @@ class KillSweep(SweepBase):
         """For `BotProcess`."""
         self._asked: dict[int, list[str]] = {}
         self._placeholders: set[tuple[str, str]] = set()
-        on.env |= {"BOT_ACCESS": "open", "DATABASE_URL": f"{driver}:///{on.database}"}
+        on.env["BOT_ACCESS"] = "open"
+        on.use(driver)
         self.quick()
 
     def ask(self, name: str, each: int = 2) -> None:
@@ -125,7 +125,7 @@ class KillSweep(SweepBase):
         await bot.kill()
         if self._power:
             power.cut(self.on.database)
-        assert self.on.rows("PRAGMA integrity_check") == [("ok",)]
+        assert self.on.data.intact()
         rows = self.on.rows("SELECT payload, placeholder FROM inbox WHERE state = 'waiting' AND placeholder != ''")
         self._placeholders |= {(str(payload), str(message_id)) for payload, message_id in rows}
 

@@ -9,9 +9,22 @@ import pytest
 from sqlalchemy import create_engine
 
 from tests.polling import until
-from tests.stories.bad_workspaces import checksums, fill, held, populate, read_only, refusal, refused, small_disk
+from tests.stories.bad_workspaces import (
+    checkpoint,
+    checksums,
+    fill,
+    held,
+    populate,
+    read_only,
+    refusal,
+    refused,
+    small_disk,
+)
 from tests.stories.harness import BotHarness, BotProcess, ask, running
 from tests.stories.test_order import texts
+
+DISK = pytest.mark.sqlite_only("its file is on the full disk")
+LOCK = pytest.mark.sqlite_only("a lock of its file")
 
 
 @pytest.fixture
@@ -132,6 +145,7 @@ async def test_a_read_only_workspace(on: BotHarness) -> None:
         assert (await refused(on)).startswith(f"The workspace {on.workspace} can't be written (Read-only file system)")
 
 
+@DISK
 async def test_a_full_disk_at_the_start(on: BotHarness) -> None:
     with small_disk(on.workspace, 1024):
         ballast = fill(on.workspace)
@@ -142,6 +156,7 @@ async def test_a_full_disk_at_the_start(on: BotHarness) -> None:
             assert (await ask(on, "hello")).text == "You said: hello"
 
 
+@DISK
 async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(
     on: BotHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -164,6 +179,7 @@ async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(
     assert len(texts(on)) == 4
 
 
+@DISK
 async def test_a_full_disk_and_a_kill_lose_nothing(on: BotHarness) -> None:
     gate = on.ms.gate("never said")
     with small_disk(on.workspace, 1024):
@@ -182,6 +198,7 @@ async def test_a_full_disk_and_a_kill_lose_nothing(on: BotHarness) -> None:
     assert replies == ["thought again", "You said: q0"]
 
 
+@LOCK
 async def test_a_database_held_by_another_program(on: BotHarness, brief_lock: None) -> None:
     await populate(on)
     async with held(on.database):
@@ -190,6 +207,7 @@ async def test_a_database_held_by_another_program(on: BotHarness, brief_lock: No
     assert str(on.database) in message
 
 
+@LOCK
 async def test_a_database_held_for_a_while_at_work(
     on: BotHarness, brief_lock: None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -218,6 +236,7 @@ def holed(database: Path) -> None:
         file.write(b"\xa5" * 4096 * 6)
 
 
+@pytest.mark.sqlite_only("its file is damaged")
 @pytest.mark.parametrize("damage", [garbage, cut, holed])
 async def test_a_damaged_database(on: BotHarness, damage: Callable[[Path], None]) -> None:
     await populate(on)
@@ -229,7 +248,7 @@ async def test_a_damaged_database(on: BotHarness, damage: Callable[[Path], None]
 async def test_a_database_newer_than_the_program(on: BotHarness) -> None:
     await populate(on)
     on.change("UPDATE alembic_version SET version_num = '9999'")
-    on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    checkpoint(on)
     message = await refused(on)
     assert message.startswith("The database is at revision 9999, which this version of tierbot does not know")
 
@@ -245,6 +264,7 @@ async def test_a_second_process_in_the_same_workspace(on: BotHarness) -> None:
         assert await bot.terminate() == 0
 
 
+@pytest.mark.sqlite_only("its file is checked")
 async def test_the_checks_see_a_changed_file(on: BotHarness) -> None:
     """Otherwise the stories above could not fail."""
     await populate(on)
@@ -252,5 +272,5 @@ async def test_the_checks_see_a_changed_file(on: BotHarness) -> None:
     assert "tierbot.db" in before
     assert "models/models.json" in before
     on.change("UPDATE people SET name = 'Mallory'")
-    on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    checkpoint(on)
     assert checksums(on.workspace) != before

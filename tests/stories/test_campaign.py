@@ -241,7 +241,7 @@ async def test_a_campaign_of_faults_and_kills(on: BotHarness, dc: DiscordServer)
             campaign.begin()
             await asyncio.sleep(campaign.random.uniform(0, 12))
             await bot.kill()
-            assert on.rows("PRAGMA integrity_check") == [("ok",)]
+            assert on.data.intact()
         async with BotProcess(on) as bot:
             await campaign.answered()
             if number == KILLED_ROUNDS - 1:

@@ -8,6 +8,7 @@ from tests.polling import until
 from tests.servers.discord import DiscordServer
 from tests.servers.model.request import ModelRequest
 from tests.stories.access import code_in
+from tests.stories.databases import DRIVERS
 from tests.stories.discord_bot import up
 from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running, settled
 
@@ -86,10 +87,10 @@ async def test_the_order_holds_for_messages_sent_while_the_bot_was_down(on: BotH
     assert asked_with(call_for(on, "three: read my file")) != usual
 
 
-@pytest.mark.parametrize("driver", ["sqlite", "sqlite+aiosqlite"])
+@pytest.mark.parametrize("driver", dict.fromkeys(DRIVERS))
 async def test_the_order_holds_across_a_kill(on: BotHarness, driver: str) -> None:
     """The commands were answered; the questions before them were not."""
-    on.env["DATABASE_URL"] = f"{driver}:///{on.database}"
+    on.use(driver)
     async with BotProcess(on):
         await ask(on, "apples: read my file")
         gate = on.ms.gate("never")

@@ -38,7 +38,7 @@ async def test_an_account_is_connected_step_by_step(on: BotHarness) -> None:
             assert on.ms.calls == [], "no model saw any answer"
             assert on.rows("select count(*) from messages") == [(0,)]
             for answer in (PASSWORD, server.address + "x"):
-                assert answer.encode() not in stored(on)
+                assert answer.encode() not in on.data.content()
             assert (await ask(on, "hello")).text == "You said: hello"
             assert PASSWORD not in str(on.ms.last.body)
             assert (await ask(on, "/connect off calendar")).text == "🗑 Disconnected: Calendar. The password is deleted."
@@ -63,7 +63,7 @@ async def test_a_wrong_password_or_address_is_asked_again(on: BotHarness) -> Non
             assert ASKED_PASSWORD in wrong.text
             assert on.rows("select count(*) from service_accounts") == [(0,)]
             assert "✅ Connected" in (await ask(on, PASSWORD)).text
-    assert b"not my password" not in stored(on)
+    assert b"not my password" not in on.data.content()
 
 
 async def test_a_new_account_says_what_it_replaces(on: BotHarness) -> None:

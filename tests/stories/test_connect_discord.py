@@ -36,7 +36,7 @@ async def test_a_person_connects_in_two_chats_at_once(on: BotHarness, dc: Discor
         assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
         assert "not a web address" in (await written(dc, PASSWORD, "bobby")).text, "still a question here"
         assert on.ms.calls == []
-    assert PASSWORD.encode() not in stored(on)
+    assert PASSWORD.encode() not in on.data.content()
 
 
 async def test_a_password_in_another_chat_is_not_read(on: BotHarness, dc: DiscordServer) -> None:
@@ -54,7 +54,7 @@ async def test_a_password_in_another_chat_is_not_read(on: BotHarness, dc: Discor
         assert PASSWORD not in str([call.body for call in on.ms.calls])
         assert (await written(dc, "hello", "bobby")).text == "You said: hello", "it is told once"
         assert "✅ Connected" in (await ask(on, PASSWORD, user="bob")).text
-    assert PASSWORD.encode() not in stored(on)
+    assert PASSWORD.encode() not in on.data.content()
 
 
 async def test_linking_moves_a_step_to_the_one_person(on: BotHarness, dc: DiscordServer) -> None:
@@ -79,7 +79,7 @@ async def test_discord_asks_to_delete_the_password(on: BotHarness, dc: DiscordSe
             assert "✅ Connected and tested: Calendar" in done.text
             assert done.text.endswith("🧹 Please delete your message with the password now.")
             assert on.ms.calls == []
-    assert PASSWORD.encode() not in stored(on)
+    assert PASSWORD.encode() not in on.data.content()
 
 
 async def test_a_quoted_password_is_not_read(on: BotHarness, dc: DiscordServer) -> None:
@@ -92,7 +92,7 @@ async def test_a_quoted_password_is_not_read(on: BotHarness, dc: DiscordServer) 
         quoting = dc.say("What is this?", user="alice", reply_to=secret)
         assert (await dc.reply(quoting, after=quoting)).text == "You said: What is this?"
         assert PASSWORD not in str(on.ms.last.body)
-    assert PASSWORD.encode() not in stored(on)
+    assert PASSWORD.encode() not in on.data.content()
 
 
 async def test_a_password_is_entered_in_a_form_on_discord(on: BotHarness, dc: DiscordServer) -> None:
@@ -115,7 +115,7 @@ async def test_a_password_is_entered_in_a_form_on_discord(on: BotHarness, dc: Di
             assert on.ms.calls == []
             assert on.rows("select count(*) from messages") == [(0,)]
     for secret in (PASSWORD, "not my password", "/help is my password"):
-        assert secret.encode() not in stored(on)
+        assert secret.encode() not in on.data.content()
 
 
 async def entered(dc: DiscordServer, asked: Message, text: str) -> Message:

@@ -99,7 +99,7 @@ async def test_a_command_ends_the_test_of_an_account(on: BotHarness, said: str, 
             for table in ("service_accounts", "connect_steps"):
                 assert on.rows(f"select count(*) from {table}") == [(0,)]
             assert "✅ Connected" in (await connect(on, server)).text
-    assert PASSWORD.encode() not in stored(on)
+    assert PASSWORD.encode() not in on.data.content()
 
 
 async def test_a_password_is_not_used_if_the_person_connects_anew(on: BotHarness) -> None:
@@ -169,7 +169,7 @@ async def test_the_steps_survive_a_restart_and_expire(on: BotHarness) -> None:
             assert late.text.startswith(f"⌛ The {VALID_MINUTES} minutes for connecting are over.")
             assert on.ms.calls == []
             assert (await ask(on, "hello")).text == "You said: hello"
-    assert b"my late password" not in stored(on)
+    assert b"my late password" not in on.data.content()
 
 
 async def test_a_late_answer_is_not_read_nor_its_edit(on: BotHarness) -> None:
@@ -208,7 +208,7 @@ async def test_someone_forgotten_while_connecting_leaves_nothing(on: BotHarness)
             assert on.rows("select count(*) from service_accounts") == [(0,)]
             assert on.rows("select count(*) from connect_steps") == [(0,)]
             assert (await ask(on, "hello", user="bob")).text == "You said: hello"
-    assert PASSWORD.encode() not in stored(on)
+    assert PASSWORD.encode() not in on.data.content()
 
 
 async def test_an_answer_that_ended_the_process_is_not_tried_forever(on: BotHarness) -> None:

@@ -179,7 +179,7 @@ async def test_many_fallbacks_are_reported_once_to_the_owner(on: BotHarness) -> 
         on.change(
             "insert into turns (turn_id, person_id, tier, source, model, failed, fallback, timed_out, escalated, "
             "seconds, cost_nano, unknown, at) "
-            "values (?, ?, 'balanced', 'default', 'a/x', '[]', ?, 0, 0, 1.0, 0, 0, 0.0)",
+            "values (?, ?, 'balanced', 'default', 'a/x', '[]', ?, false, false, 1.0, 0, 0, 0.0)",
             f"t{number}",
             row[0],
             number < 20,

@@ -12,9 +12,10 @@ import pytest
 from tests.polling import until
 from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.faults import Kind
+from tests.stories.databases import DRIVERS
 from tests.stories.discord_bot import SEND, texts
 from tests.stories.harness import OWNER, BotHarness, BotProcess, bot_harness, settled
-from tests.stories.kills import DRIVERS, TIMEOUT_SECONDS, SweepBase, answer
+from tests.stories.kills import TIMEOUT_SECONDS, SweepBase, answer
 
 SEED = 20_251_122
 MANY = 25
@@ -65,7 +66,7 @@ class KillSweep(SweepBase):
         """Kills the bot at a random instant within this many seconds; the database must be intact."""
         await asyncio.sleep(self.random.uniform(0.0, within))
         await bot.kill()
-        assert self.on.rows("PRAGMA integrity_check") == [("ok",)]
+        assert self.on.data.intact()
         self.begun += len(self.partial())
 
     def partial(self) -> list[str]:
@@ -138,7 +139,7 @@ async def discord_alone(workspace: Path, driver: str) -> AsyncIterator[tuple[Bot
     async with bot_harness(workspace) as on, DiscordServer() as dc:
         dc.guild()
         on.env |= {"BOT_ACCESS": "open", "TELEGRAM_BOT_TOKEN": "", "BOT_OWNERS": f"discord:{OWNER}"}
-        on.env["DATABASE_URL"] = f"{driver}:///{on.database}"
+        on.use(driver)
         on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         yield on, dc
         assert dc.violations == []

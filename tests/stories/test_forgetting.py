@@ -1,5 +1,6 @@
 """Forgetting a person deletes all their data."""
 
+from tests.stories.databases import tables
 from tests.stories.harness import BotHarness, ask, press, running
 
 SECRET = "xyzzy-plugh"
@@ -7,8 +8,7 @@ SECRET = "xyzzy-plugh"
 
 def tables_containing(on: BotHarness, words: str) -> list[str]:
     """The tables that contain a text."""
-    tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
-    return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
+    return [name for name, rows in tables(on.rows).items() if words in str(rows)]
 
 
 async def test_forget_me_deletes_a_persons_rows_everywhere(on: BotHarness) -> None:

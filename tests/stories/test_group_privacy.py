@@ -131,7 +131,7 @@ async def test_what_was_allowed_elsewhere_does_not_count_in_a_group(on: BotHarne
     on.config["tools"] = {"allow": ["files"]}
     async with running(on) as app:
         version = app.engine.tooling.toolbox.version("read_file")
-        for everybody in (0, 1):
+        for everybody in (False, True):
             columns = "insert into allowances (person_id, tool, version, everybody)"
             on.change(f"{columns} values (1, 'read_file', '{version}', {everybody})")
         await ask(on, "/access here on", group=GROUP)

@@ -9,12 +9,14 @@ import pytest
 
 from bot.inbox.inbox import Inbox
 from tests.polling import until
+from tests.stories.databases import DRIVERS
 from tests.stories.harness import BotHarness, BotProcess, bot_harness, running
-from tests.stories.kills import DRIVERS, GROUP, KillSweep, answer
+from tests.stories.kills import GROUP, KillSweep, answer
 
 SEED = 20_251_121
 KILLS = 2
 MANY = 50
+POWER = pytest.mark.sqlite_only("what its file loses")
 
 Strike = Callable[[BotHarness, KillSweep, BotProcess, str], Awaitable[None]]
 
@@ -124,6 +126,7 @@ async def test_a_kill_between_answer_and_send(tmp_path: Path) -> None:
     assert all(sweep.recovered for sweep in ordeals)
 
 
+@POWER
 @pytest.mark.parametrize("strike", STRIKES)
 async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike) -> None:
     """What is acted on is on disk: nothing is lost, and only a reply whose delivery was not stored is repeated."""
@@ -132,9 +135,9 @@ async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("power_cuts", [False, True], ids=["kills", "power cuts"])
+@pytest.mark.parametrize("power_cuts", [False, pytest.param(True, marks=POWER)], ids=["kills", "power cuts"])
 @pytest.mark.parametrize("strike", STRIKES)
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", dict.fromkeys(DRIVERS))
 async def test_many_kills(tmp_path: Path, driver: str, strike: Strike, power_cuts: bool) -> None:
     await run_sweep(tmp_path, strike, MANY, SEED + 2, (driver, driver), power_cuts)
 
@@ -142,7 +145,7 @@ async def test_many_kills(tmp_path: Path, driver: str, strike: Strike, power_cut
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(SEED + 6, SEED + 14, 2))
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", dict.fromkeys(DRIVERS))
 async def test_many_kills_at_any_instant(tmp_path: Path, driver: str, seed: int) -> None:
     """200 for each driver."""
     await run_sweep(tmp_path, at_any_instant, MANY, seed, (driver, driver))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 
@@ -118,11 +119,13 @@ async def test_a_picture_still_arrives_after_a_month_and_another_kill(on: BotHar
         "UPDATE outbox SET created_at = created_at - {month}",
         "UPDATE actions SET expires_at = expires_at - {month}",
         "UPDATE inbox SET received_at = received_at - {month}",
-        "UPDATE inbox SET payload = json_set(payload, '$.sent_at', received_at) WHERE state = 'waiting'",
         "INSERT INTO actions SELECT 99, person_id, conversation_id, tool, toolkit, arguments, digest, note, tier, "
         "'waiting', '', '', 0, '[]' FROM actions",
     ):
         on.change(change.format(month=30 * 86_400))
+    ((payload, received_at),) = on.rows("SELECT payload, received_at FROM inbox WHERE state = 'waiting'")
+    old = json.loads(str(payload)) | {"sent_at": received_at}
+    on.change("UPDATE inbox SET payload = ? WHERE state = 'waiting'", json.dumps(old))
     (kept,) = waiting_files(on)
     os.utime(on.workspace / "outgoing" / kept, (0, 0))
     on.ms.gate()

@@ -40,6 +40,7 @@ async def test_a_newcomer_gets_the_first_answer_after_a_few_typed_words(
     notes = "# my notes\nADMIN_ADDRESS=off\n"
     (tmp_path / "workspace" / ".env").write_text(notes, "utf-8")
     servers = {"TELEGRAM_API_ROOT": on.tg.root, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+    servers["DATABASE_URL"] = on.data.url
     with newcomer(
         tmp_path, {**servers, "OLLAMA_HOST": "127.0.0.1:9"}, "--base", f"openai={on.ms.openai_base}"
     ) as terminal:

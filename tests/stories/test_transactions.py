@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from sqlalchemy import Connection
 
+from storage.database.async_engine import AsyncDatabase
 from storage.database.sqlite import SqliteDatabase
+from tests.postgres import ON_POSTGRES
 from tests.stories.accounts import connect, radicale
 from tests.stories.harness import BotHarness, ask, running, settled
 
@@ -22,13 +24,19 @@ Steps = list[tuple[str, bool]]
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     """The database's transactions: their kind, and whether somebody waits for them."""
     steps: Steps = []
-    real = SqliteDatabase._run
+    kind = AsyncDatabase if ON_POSTGRES else SqliteDatabase
+    write, read = kind.write, kind.read
 
-    async def noting(self: SqliteDatabase, step: Callable[[Connection], T], writes: bool, urgent: bool = True) -> T:
-        steps.append(("write" if writes else "read", urgent))
-        return await real(self, step, writes, urgent)
+    async def noting_write(self: Any, step: Callable[[Connection], T], urgent: bool = True) -> T:
+        steps.append(("write", urgent))
+        return await write(self, step, urgent)
 
-    monkeypatch.setattr(SqliteDatabase, "_run", noting)
+    async def noting_read(self: Any, step: Callable[[Connection], T]) -> T:
+        steps.append(("read", True))
+        return await read(self, step)
+
+    monkeypatch.setattr(kind, "write", noting_write)
+    monkeypatch.setattr(kind, "read", noting_read)
     return steps
 
 

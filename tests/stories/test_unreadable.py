@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from tests.postgres import ON_POSTGRES
 from tests.stories.harness import OWNER, BotHarness, ask, running, settled
 
 DAMAGED = "⚠️ Some entries of my database are damaged"
+NO_TEXT = "'{'" if ON_POSTGRES else "CAST(x'ff00fe' AS TEXT)"
+"""PostgreSQL stores no text that is not UTF-8."""
 
 
 async def test_unreadable_rows_are_skipped_and_reported_once(on: BotHarness) -> None:
@@ -18,7 +21,7 @@ async def test_unreadable_rows_are_skipped_and_reported_once(on: BotHarness) -> 
     on.change(
         "INSERT INTO outbox (platform, chat_id, thread_id, payload, state, created_at, attempts, pieces_sent,"
         " not_before, message_id, error)"
-        " VALUES ('telegram', '1', '', CAST(x'ff00fe' AS TEXT), 'pending', 0, 0, 0, 0, '', '')"
+        f" VALUES ('telegram', '1', '', {NO_TEXT}, 'pending', 0, 0, 0, 0, '', '')"
     )
     async with running(on):
         notice = await on.tg.reply(OWNER, matching=DAMAGED)
