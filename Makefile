@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 4
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat setup run model embeddings sentence-transformers test test-attacks test-support test-system test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat setup run model embeddings sentence-transformers test test-attacks test-support test-system test-postgres test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot chat
@@ -55,6 +55,10 @@ SYSTEM = $(filter-out $(ATTACKS) $(SUPPORT) $(addsuffix /%,$(ATTACKS) $(SUPPORT)
 # What needs PostgreSQL, bubblewrap, Dovecot, git or systemd; without one of them, its tests are named and skipped.
 test-system: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m "system and not slow" -n $(WORKERS) --dist worksteal $(SYSTEM)
+
+# The stories once more, on PostgreSQL instead of SQLite.
+test-postgres: $(VENV)/.dev
+	@TIERBOT_DATABASE=postgres $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/stories
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
