@@ -56,8 +56,8 @@ async def test_backups_under_load_are_consistent_and_the_last_one_is_identical(o
     assert on.rows("select count(*) from turns") == [(CHATS * QUESTIONS,)]
     assert len(counts) > 1, "nothing was written meanwhile"
     if ON_POSTGRES:
-        with SqliteFile(restored.root / "tierbot.db").open() as ask:
-            assert tables(ask) | {"state": []} == tables(on.rows) | {"state": []}
+        with SqliteFile(restored.root / "tierbot.db").open() as query:
+            assert tables(query) | {"state": []} == tables(on.rows) | {"state": []}
     else:
         assert whole(restored.root / "tierbot.db") == whole(on.database)
 

@@ -59,7 +59,8 @@ async def test_a_summary_written_elsewhere_replaces_the_messages(on: BotHarness)
         await ask(on, "two")
         on.change(
             "insert into summaries (conversation_id, upto, covers, text, reason, at)"
-            " select conversation_id, max(id), count(*), 'They counted.', '', 1.0 from messages where text != ? group by 1",
+            " select conversation_id, max(id), count(*), 'They counted.', '', 1.0 from messages where text != ?"
+            " group by conversation_id",
             "",
         )
         await ask(on, "three")
