@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -127,13 +128,15 @@ class ServerDatabase:
         self._server.drop(self.url)
 
     async def _rows(self, question: str, values: tuple[object, ...]) -> Rows:
+        """As SQLite would return them: PostgreSQL's sum of integers is a Decimal."""
         if self._connection is None:
             from asyncpg import connect
 
             name = make_url(self.url).database
             where = {"host": str(self._server.folder), "user": "postgres", "database": name}
             self._connection = await connect(**where, statement_cache_size=0)
-        return [tuple(row) for row in await self._connection.fetch(_numbered(question), *values)]
+        found = await self._connection.fetch(_numbered(question), *values)
+        return [tuple(int(each) if isinstance(each, Decimal) else each for each in row) for row in found]
 
     async def _change(self, statement: str, values: tuple[object, ...]) -> None:
         def step(connection: Connection) -> None:
