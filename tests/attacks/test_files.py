@@ -37,6 +37,7 @@ async def test_the_files_of_a_running_bot_are_closed_to_others(on: BotHarness) -
     assert not {path: oct(mode) for path, mode in modes.items() if mode & 0o077 and path not in models}
 
 
+@pytest.mark.sqlite_only("its files, too")
 async def test_the_doctor_names_what_others_may_read(on: BotHarness) -> None:
     on.workspace.mkdir(mode=0o700)
     cache, backups = on.workspace / "cache", on.workspace / "backups"

@@ -22,7 +22,7 @@ from tests.postgres import ON_POSTGRES, Server, servers
 
 T = TypeVar("T")
 Rows = list[tuple[object, ...]]
-Ask = Callable[..., Rows]
+Ask = Callable[..., list[tuple[Any, ...]]]
 """Takes a query and its values, one for each question mark."""
 DRIVERS = ("postgresql+asyncpg",) * 2 if ON_POSTGRES else ("sqlite", "sqlite+aiosqlite")
 """Of two bots that share a story."""
