@@ -30,8 +30,3 @@ async def connect(on: BotHarness, server: RadicaleServer, kind: str = "calendar"
     await ask(on, server.address, user=user)
     await ask(on, USER, user=user)
     return await ask(on, PASSWORD, user=user)
-
-
-def stored(on: BotHarness) -> bytes:
-    """Everything in the database's files, also what was deleted."""
-    return b"".join(path.read_bytes() for path in on.workspace.glob("tierbot.db*"))

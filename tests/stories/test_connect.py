@@ -11,7 +11,7 @@ from storage.people.secret_box import FernetBox
 from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.radicale import PASSWORD, USER
-from tests.stories.accounts import ADDRESS, UNREAD, connect, radicale, stored
+from tests.stories.accounts import ADDRESS, UNREAD, connect, radicale
 from tests.stories.harness import BotHarness, ask, press, running, settled
 from tests.stories.test_schedules import pass_time
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from tests.servers.discord import DiscordServer, Message
 from tests.servers.radicale import PASSWORD, USER, RadicaleServer
-from tests.stories.accounts import ADDRESS, UNREAD, radicale, stored
+from tests.stories.accounts import ADDRESS, UNREAD, radicale
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, ask, running
 from tests.stories.test_linking import code, confirmed, linked, only_telegram_has_owners, written

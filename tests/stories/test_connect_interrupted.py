@@ -19,7 +19,7 @@ from tests.fakes import ShiftedClock
 from tests.polling import until
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.radicale import PASSWORD, USER, RadicaleServer
-from tests.stories.accounts import ADDRESS, UNREAD, connect, radicale, stored
+from tests.stories.accounts import ADDRESS, UNREAD, connect, radicale
 from tests.stories.harness import OWNER, BotHarness, ask, running, settled
 
 ENDED = "⌛ My question about your account has ended meanwhile. I did not read this message"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.stories.accounts import connect, radicale, stored
+from tests.stories.accounts import connect, radicale
 from tests.stories.harness import OWNER, BotHarness, ask, press, running
 from tests.stories.test_command_order import prepare
 from tests.stories.test_forgetting import SECRET
