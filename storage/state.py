@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, or_, select, union, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, literal, or_, select, union, update
 
 from routing.bounded import Bounded
 from routing.ports import Clock
@@ -13,6 +13,7 @@ from storage.audit import write_audit
 from storage.codec import INBOUND
 from storage.database import Database
 from storage.schema import chats, conversations, inbox, messages, outbox, schedules, state
+from storage.upsert import upsert
 
 _HERE: BindParameter[str] = bindparam("here")
 _SINCE: BindParameter[float] = bindparam("since")
@@ -52,9 +53,10 @@ class SqlState:
 
     async def put(self, key: str, value: str | None) -> None:
         def step(connection: Connection) -> None:
-            connection.execute(delete(state).where(state.c.key == key))
-            if value is not None:
-                connection.execute(insert(state).values(key=key, value=value))
+            if value is None:
+                connection.execute(delete(state).where(state.c.key == key))
+            else:
+                upsert(connection, state, {"key": key, "value": value})
 
         await self._database.write(step)
 
@@ -132,6 +134,4 @@ class SqlChats:
 
 
 def _set(connection: Connection, chat: ChatKey, **values: object) -> None:
-    here = (chats.c.platform == chat.platform) & (chats.c.chat_id == chat.chat_id)
-    if not connection.execute(update(chats).where(here).values(**values)).rowcount:
-        connection.execute(insert(chats).values(platform=chat.platform, chat_id=chat.chat_id, **values))
+    upsert(connection, chats, {"platform": chat.platform, "chat_id": chat.chat_id, **values})

@@ -31,6 +31,7 @@ from storage.schema import (
     service_accounts,
     state,
 )
+from storage.upsert import insert_if_new, upsert
 
 
 class SqlLinks:
@@ -45,11 +46,10 @@ class SqlLinks:
     async def offer(self, person_id: int, code: str, seconds: float) -> None:
         now = self._steady()
         row = {"person_id": person_id, "code_hash": hashed(code), "expires_at": now + seconds}
-        expired = links.c.expires_at <= now
 
         def step(connection: Connection) -> None:
-            connection.execute(delete(links).where((links.c.person_id == person_id) | expired))
-            connection.execute(insert(links), row)
+            connection.execute(delete(links).where(links.c.expires_at <= now))
+            upsert(connection, links, row)
 
         await self._database.write(step)
 
@@ -129,9 +129,11 @@ def _is_account(user: UserKey) -> ColumnElement[bool]:
     return (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
 
 
-def _code_owner(connection: Connection, code: str, now: float) -> int | None:
-    """The person who created this code; None if the code is unknown or expired."""
-    valid = connection.execute(select(links).where(links.c.expires_at > now))
+def _code_owner(connection: Connection, code: str, now: float, lock: bool = False) -> int | None:
+    """The person who created this code; None if the code is unknown or expired. With a lock, no other transaction can
+    use it up before this one ends."""
+    query = select(links).where(links.c.expires_at > now)
+    valid = connection.execute(query.with_for_update() if lock else query)
     return next((row.person_id for row in valid if matches(code, row.code_hash)), None)
 
 
@@ -140,17 +142,17 @@ def _join(
 ) -> tuple[int, int | None]:
     """Link the account. Returns the id of the code's creator, and of the person the account belonged to, if any. Raises
     Refused if the code has expired meanwhile."""
-    person_id = _code_owner(connection, code, steady)
+    person_id = _code_owner(connection, code, steady, lock=True)
     if person_id is None:
         words = "The code {code} is not valid, or has expired. /access link on your other account makes a new one."
         raise Refused(words, code=code)
-    was = connection.execute(select(identities.c.person_id).where(_is_account(user))).scalar_one_or_none()
+    account = {"platform": user.platform, "user_id": user.user_id, "person_id": person_id, "linked_at": now}
+    added = insert_if_new(connection, identities, account)
+    known = select(identities.c.person_id).where(_is_account(user)).with_for_update()
+    was = None if added else connection.scalar(known)
     connection.execute(delete(links).where(links.c.person_id.in_([person_id, was])))
     change = f"person {person_id}"
-    if was is None:
-        account = {"platform": user.platform, "user_id": user.user_id, "person_id": person_id, "linked_at": now}
-        connection.execute(insert(identities), account)
-    else:
+    if was is not None:
         change += f", was person {was}"
         connection.execute(update(identities).where(identities.c.person_id == was).values(linked_at=now))
         _merge_people(connection, was, person_id)
@@ -161,9 +163,8 @@ def _join(
 
 def _merge_people(connection: Connection, was: int, person_id: int) -> None:
     """Merge one person into another. Where both have set something, the value of `person_id` stays."""
-    connection.execute(
-        select(people.c.id).where(people.c.id == was).with_for_update()
-    )  # until running turns are stored
+    both = select(people.c.id).where(people.c.id.in_([was, person_id])).order_by(people.c.id)
+    connection.execute(both.with_for_update())  # until running turns and settings are stored
     taken = select(overrides.c.tier).where(overrides.c.person_id == person_id)
     connection.execute(delete(overrides).where(overrides.c.person_id == was, overrides.c.tier.in_(taken)))
     _merge_preferences(connection, was, person_id)

@@ -30,6 +30,7 @@ from storage.schema import (
     pairings,
     people,
 )
+from storage.upsert import insert_if_new
 
 
 class SqlPeople:
@@ -242,7 +243,9 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         assert added is not None
         asked_in = connection.scalar(select(pairings.c.language).where(of_account(user)))
         account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0]}
-        connection.execute(insert(identities), account | {"language": asked_in or ""})
+        if not insert_if_new(connection, identities, account | {"language": asked_in or ""}):
+            connection.execute(delete(people).where(people.c.id == added[0]))  # another process was faster
+            return _admit(connection, user, name, role, actor, now)
     else:
         connection.execute(update(people).where(people.c.id == known.person.id).values(role=role))
         if ROLES.index(role) > ROLES.index(known.person.role):  # what was allowed for good ends with the role

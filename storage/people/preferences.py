@@ -6,7 +6,7 @@ from collections.abc import Callable
 from sys import getsizeof
 from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, select
 
 from routing.bounded import SizeBounded
 from routing.types.people import Override, PersonSettings, Preferences
@@ -14,6 +14,7 @@ from routing.types.tiers import AUTO, Tier, TierChoice
 from storage.codec import NAMES
 from storage.database import Database
 from storage.schema import overrides, preferences
+from storage.upsert import upsert
 
 _PREFERENCES = select(preferences).where(preferences.c.person_id == bindparam("person"))
 _OVERRIDES = select(overrides).where(overrides.c.person_id == bindparam("person"))
@@ -57,12 +58,8 @@ class SqlPreferences:
         )
 
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None:
-        def step(connection: Connection) -> None:
-            connection.execute(_CLEAR, {"person": person_id, "of_tier": tier})
-            row = {"model": override.model, "reasoning": override.reasoning}
-            connection.execute(insert(overrides).values(person_id=person_id, tier=tier, **row))
-
-        await self._write(person_id, step)
+        row = {"person_id": person_id, "tier": tier, "model": override.model, "reasoning": override.reasoning}
+        await self._write(person_id, lambda c: upsert(c, overrides, row))
 
     async def clear_override(self, person_id: int, tier: Tier) -> bool:
         def step(connection: Connection) -> bool:
@@ -99,12 +96,8 @@ class SqlPreferences:
         return self._cache[person_id]
 
     async def _change(self, person_id: int, **values: object) -> None:
-        def step(connection: Connection) -> None:
-            mine = update(preferences).where(preferences.c.person_id == person_id)
-            if not connection.execute(mine.values(**values)).rowcount:
-                connection.execute(insert(preferences).values(person_id=person_id, **values))
-
-        await self._write(person_id, step)
+        row = {"person_id": person_id, **values}
+        await self._write(person_id, lambda c: upsert(c, preferences, row))
 
     async def _write(self, person_id: int, step: Callable[[Connection], _T]) -> _T:
         """Run a step that changes a person's preferences, and clear their cache, even if the caller is cancelled."""

@@ -15,6 +15,7 @@ from routing.types.messages import ChatKey, UserKey
 from storage.codec import DETAILS
 from storage.database import Database
 from storage.schema import connect_hints, connect_steps, people, service_accounts
+from storage.upsert import upsert
 
 _OF = (
     select(service_accounts).where(service_accounts.c.person_id == bindparam("person")).order_by(service_accounts.c.id)
@@ -112,11 +113,7 @@ class SqlServiceAccounts:
             "expires_at": step.expires_at,
         }
 
-        def store(connection: Connection) -> None:
-            connection.execute(delete(connect_steps).where(_is_step(step)))
-            connection.execute(insert(connect_steps), row)
-
-        await self._change_steps(store)
+        await self._change_steps(lambda c: upsert(c, connect_steps, row))
 
     async def end_step(self, step: ConnectStep) -> None:
         await self._change_steps(lambda c: c.execute(delete(connect_steps).where(_is_step(step))))
