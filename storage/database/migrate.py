@@ -38,6 +38,8 @@ SCRIPTS = Path(__file__).parents[2] / "migrations"
 KEPT_BACKUPS = 5
 MIN_FREE_BYTES = 16_000_000
 MAX_CHECKED_BYTES = 64_000_000
+_LOCK = "select pg_advisory_xact_lock(8437624537)"
+"""Held until the migration is committed. Any number that no other program locks."""
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +60,24 @@ def migrate(url: str, backups: Path) -> str | None:
         _refuse_newer(before)
         if before and is_sqlite(parsed):
             backup(Path(parsed.database or ""), backups, before)
-        _run(parsed, _upgrade if before else create_tables)
-        return before or "an empty database"
+        before = _run(parsed, _to_current)
+        return None if before == REVISION else before or "an empty database"
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise explain(error, parsed.render_as_string(hide_password=True)) from error
+
+
+def _to_current(connection: Connection) -> str:
+    """Migrate to REVISION and return the previous revision. It is REVISION if another process was faster: one at a time
+    gets here."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_LOCK)
+    before = current_revision(connection)
+    _refuse_newer(before)
+    if not before:
+        create_tables(connection)
+    elif before != REVISION:
+        _upgrade(connection)
+    return before
 
 
 def current_revision(connection: Connection) -> str:
@@ -159,7 +175,7 @@ def _explicit_transactions(connection: sqlite3.Connection, _record: object) -> N
     connection.isolation_level = None
 
 
-def create_tables(connection: Connection) -> str:
+def create_tables(connection: Connection) -> None:
     """Create the tables of an empty database without importing Alembic, which would take 0.3 s of the first start.
 
     A test compares the result with that of the migrations. Raises an error if a table already exists.
@@ -169,10 +185,9 @@ def create_tables(connection: Connection) -> str:
     table = Table("alembic_version", MetaData(naming_convention={"pk": "alembic_version_pkc"}), versions)
     table.create(connection)
     connection.execute(insert(table), {"version_num": REVISION})
-    return REVISION
 
 
-def _upgrade(connection: Connection) -> str:
+def _upgrade(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config
 
@@ -180,7 +195,6 @@ def _upgrade(connection: Connection) -> str:
     config.set_main_option("script_location", str(SCRIPTS))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    return REVISION
 
 
 def known_revisions() -> frozenset[str]:
