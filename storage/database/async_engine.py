@@ -19,6 +19,7 @@ from storage.database.sqlite import SIZE, VERSION, prepare
 
 T = TypeVar("T")
 CONNECTIONS = 5
+_DEADLOCK = "40P01"
 _WRITERS_VERSION = """
 with gone as (
     delete from state
@@ -41,8 +42,9 @@ class AsyncDatabase:
     ) -> None:
         """`size` is a query for the database's size in bytes. `version`, run by each write, is a statement whose result
         changes when another process has committed. `begin` and `begin_writing` start transactions explicitly; with
-        them, steps run one at a time."""
+        them, steps run one at a time. Without them, reads run in autocommit mode."""
         self._engine = engine
+        self._reading = engine if begin else engine.execution_options(isolation_level="AUTOCOMMIT")
         self._size = size
         self._version = version
         self._begin = begin
@@ -57,7 +59,9 @@ class AsyncDatabase:
         return await self._run(step, self._begin_writing, self._version)
 
     async def read(self, step: Callable[[Connection], T]) -> T:
-        return await self._run(step, self._begin)
+        if self._begin:
+            return await self._run(step, self._begin)
+        return await self._transact(self._reading, step)
 
     def on_outside_change(self, callback: Callable[[], object]) -> None:
         self._outside.listen(callback)
@@ -66,13 +70,15 @@ class AsyncDatabase:
         """Run a step. With explicit transactions it also ends if the caller is cancelled: an interrupted one would stay
         open and lock the file."""
         if not begin:
-            return await self._transact(step, begin, version)
-        running = asyncio.create_task(self._transact(step, begin, version))
+            return await self._transact(self._engine, step, version=version)
+        running = asyncio.create_task(self._transact(self._engine, step, begin, version))
         self._running.add(running)
         running.add_done_callback(self._running.discard)
         return await asyncio.shield(running)
 
-    async def _transact(self, step: Callable[[Connection], T], begin: str, version: str) -> T:
+    async def _transact(
+        self, engine: AsyncEngine, step: Callable[[Connection], T], begin: str = "", version: str = ""
+    ) -> T:
         def transaction(connection: Connection) -> T:
             if begin:
                 connection.exec_driver_sql(begin)
@@ -81,8 +87,8 @@ class AsyncDatabase:
             return step(connection)
 
         try:
-            async with self._lock, self._engine.begin() as connection:
-                return await connection.run_sync(transaction)
+            async with self._lock:
+                return await _committed(engine, transaction)
         except STEP_ERRORS:
             raise
         except (DBAPIError, PoolTimeout, OSError) as error:
@@ -98,10 +104,31 @@ class AsyncDatabase:
         await self._engine.dispose()
 
 
+async def _committed(engine: AsyncEngine, transaction: Callable[[Connection], T], again: bool = True) -> T:
+    """Run a transaction and commit it. If the server ends it before the commit, run it once more."""
+    async with engine.connect() as connection:
+        try:
+            done = await connection.run_sync(transaction)
+        except DBAPIError as error:
+            if not (again and _was_ended(error)):
+                raise
+        else:
+            await connection.commit()
+            return done
+    return await _committed(engine, transaction, again=False)
+
+
+def _was_ended(error: DBAPIError) -> bool:
+    """Whether the connection is closed, as those that were open when the server restarted, or the transaction and
+    another one waited for each other."""
+    return error.connection_invalidated or getattr(error.orig, "sqlstate", "") == _DEADLOCK
+
+
 def open_postgres(url: URL) -> AsyncDatabase:
-    """PostgreSQL with a pool of CONNECTIONS. Each writes its last transaction's id to a separate row in `state`,
-    so that other processes notice its commits and no two writers wait for each other."""
-    engine = create_async_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True, hide_parameters=True)
+    """PostgreSQL with a pool of CONNECTIONS. Reads run without a transaction, whose statements would not see the same
+    state either (READ COMMITTED). Each connection writes its last transaction's id to a separate row in `state`, so
+    that other processes notice its commits and no two writers wait for each other."""
+    engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0, hide_parameters=True)
     version = _WRITERS_VERSION.format(process=secrets.token_hex(8))
     return AsyncDatabase(engine, "select pg_database_size(current_database())", version)
 
