@@ -55,6 +55,10 @@ OUTCOMES = {
     "routing/process.py": ["start of a worker: raised to those who wait"],
     "routing/tools/embedding/static.py": ["weights: raised to those who wait"] * 3,
     "routing/tools/embedding/worker.py": ["start of the worker: kept for the next call"],
+    "storage/database/async_engine.py": [
+        "group of steps: each runs again",
+        "the same, alone: raised to those who wait",
+    ],
     "storage/database/sqlite.py": ["batch of steps: raised to those who wait"],
 }
 """Errors of any kind that are read from a task or from `gather`, and what becomes of them."""

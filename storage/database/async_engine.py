@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, event
@@ -13,9 +14,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from routing.errors import StorageFault
 from storage.database.faults import STEP_ERRORS, fault
 from storage.database.outside import OutsideChanges
-from storage.database.sqlite import SIZE, VERSION, prepare
+from storage.database.sqlite import DELAY_SECONDS, SIZE, VERSION, prepare
 
 T = TypeVar("T")
 CONNECTIONS = 5
@@ -34,6 +36,14 @@ select string_agg(value, ' ' order by key) from state where key like 'writer %' 
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A step that is not urgent."""
+
+    step: Callable[[Connection], Any]
+    future: asyncio.Future[Any]
+
+
 class AsyncDatabase:
     """Implements `storage.database.Database`. Each step takes a connection from the pool."""
 
@@ -42,7 +52,8 @@ class AsyncDatabase:
     ) -> None:
         """`size` is a query for the database's size in bytes. `version`, run by each write, is a statement whose result
         changes when another process has committed. `begin` and `begin_writing` start transactions explicitly; with
-        them, steps run one at a time. Without them, reads run in autocommit mode."""
+        them, steps run one at a time. Without them, reads run in autocommit mode, and writes that are not urgent
+        share a transaction."""
         self._engine = engine
         self._reading = engine if begin else engine.execution_options(isolation_level="AUTOCOMMIT")
         self._size = size
@@ -51,12 +62,20 @@ class AsyncDatabase:
         self._begin_writing = begin_writing
         self._lock: AbstractAsyncContextManager[None] = asyncio.Lock() if begin else nullcontext()
         self._running: set[asyncio.Task[Any]] = set()
+        self._waiting: list[_Waiting] = []
         self._outside = OutsideChanges()
         if begin:
             event.listen(engine.sync_engine, "connect", self._outside.reconnected)
 
     async def write(self, step: Callable[[Connection], T], urgent: bool = True) -> T:
-        return await self._run(step, self._begin_writing, self._version)
+        if urgent or self._begin:
+            return await self._run(step, self._begin_writing, self._version)
+        waiting = _Waiting(step, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if len(self._waiting) == 1:
+            self._track(asyncio.create_task(self._write_waiting()))
+        result: T = await waiting.future
+        return result
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         if self._begin:
@@ -72,9 +91,31 @@ class AsyncDatabase:
         if not begin:
             return await self._transact(self._engine, step, version=version)
         running = asyncio.create_task(self._transact(self._engine, step, begin, version))
+        self._track(running)
+        return await asyncio.shield(running)
+
+    def _track(self, running: asyncio.Task[Any]) -> None:
         self._running.add(running)
         running.add_done_callback(self._running.discard)
-        return await asyncio.shield(running)
+
+    async def _write_waiting(self) -> None:
+        """After DELAY_SECONDS, run the steps that wait by then in one transaction. After an error of a step, run each
+        in its own; if the database is unavailable, the transaction may be committed all the same."""
+        await asyncio.sleep(DELAY_SECONDS)
+        group, self._waiting = self._waiting, []
+        together = self.write(lambda c: [each.step(c) for each in group])
+        results: Any = (await asyncio.gather(together, return_exceptions=True))[0]
+        if isinstance(results, StorageFault):
+            results = [results] * len(group)
+        elif isinstance(results, BaseException):
+            results = await asyncio.gather(*(self.write(each.step) for each in group), return_exceptions=True)
+        for waiting, result in zip(group, results, strict=True):
+            if waiting.future.done():  # the caller was cancelled
+                continue
+            if isinstance(result, BaseException):
+                waiting.future.set_exception(result)
+            else:
+                waiting.future.set_result(result)
 
     async def _transact(
         self, engine: AsyncEngine, step: Callable[[Connection], T], begin: str = "", version: str = ""

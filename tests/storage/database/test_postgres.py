@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 
 from routing.errors import StorageFault
@@ -126,11 +128,52 @@ async def test_a_write_is_a_transaction_and_a_read_needs_none(database: Database
     assert await database.read(times) == 2
 
 
+def transaction(connection: Connection) -> str:
+    return str(connection.exec_driver_sql("select pg_current_xact_id()").scalar_one())
+
+
+async def test_writes_that_are_not_urgent_share_a_transaction(database: Database) -> None:
+    numbers = await asyncio.gather(*(database.write(transaction, urgent=False) for _ in range(10)))
+    assert len(set(numbers)) == 1
+    later = await database.write(transaction, urgent=False)
+    assert later not in numbers
+    assert await database.write(transaction) != later
+
+
+async def test_a_write_that_fails_does_not_undo_those_that_shared_its_transaction(database: Database) -> None:
+    def fails(connection: Connection) -> None:
+        connection.execute(insert(audit), {**_ROW, "actor": None})
+
+    def adds(connection: Connection) -> None:
+        connection.execute(insert(audit), _ROW)
+
+    steps = (adds, fails, adds, adds)
+    results = await asyncio.gather(*(database.write(each, urgent=False) for each in steps), return_exceptions=True)
+    assert [type(each) for each in results] == [type(None), IntegrityError, type(None), type(None)]
+    assert await added(database) == 3
+
+
+async def test_a_cancelled_write_does_not_keep_back_those_that_wait_with_it(database: Database) -> None:
+    first, second = (asyncio.create_task(database.write(transaction, urgent=False)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second
+    assert first.cancelled()
+
+
+async def test_waiting_writes_are_stored_before_the_database_closes(database: Database, postgres: Server) -> None:
+    waiting = asyncio.create_task(database.write(lambda c: c.execute(insert(audit), _ROW), urgent=False))
+    await asyncio.sleep(0)
+    await database.close()
+    await waiting
+    assert await added(database) == 1
+
+
 async def test_of_two_steps_that_wait_for_each_other_one_runs_again(database: Database) -> None:
     both = asyncio.Barrier(2)
     runs: list[str] = []
 
-    def step(connection: Connection, first: str, second: str) -> None:
+    def step(first: str, second: str, connection: Connection) -> None:
         runs.append(first)
         connection.execute(_SET, {"key_": first, "value_": f"{first}{second}"})
         if len(runs) <= 2:
@@ -139,6 +182,6 @@ async def test_of_two_steps_that_wait_for_each_other_one_runs_again(database: Da
 
     for key in "ab":
         await SqlState(database).put(key, "")
-    await asyncio.gather(*(database.write(lambda c, keys=keys: step(c, *keys)) for keys in ("ab", "ba")))
+    await asyncio.gather(*(database.write(partial(step, *keys)) for keys in ("ab", "ba")))
     assert len(runs) == 3
     assert await SqlState(database).get("a") == await SqlState(database).get("b")
