@@ -16,7 +16,7 @@ from storage.database import Database, open_database
 from storage.database.async_engine import CONNECTIONS, AsyncDatabase
 from storage.schema import audit, state
 from storage.state import SqlState
-from tests.storage.conftest import Server
+from tests.postgres import Server
 
 pytestmark = pytest.mark.system
 _ROW = {"at": 1.0, "actor": "a", "action": "b", "detail": ""}

@@ -1,0 +1,209 @@
+"""The processes of a run: fronts that put messages, consumers that run jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.context import SpawnContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import asyncpg
+import uvloop
+
+from benchmarks.queues.board import CONSUMERS, FRONTS, Board, new_board
+from benchmarks.queues.contender import Job, Message, Put, contender
+from benchmarks.queues.server import Queues, Spent
+
+AHEAD = 1_000
+"""Messages that wait at most while fronts put as fast as they can."""
+READY_SECONDS = 60.0
+SETTLE_SECONDS = 1.5
+"""From the last process that is ready to the first message; a listener may still be on its way."""
+_STRIDE = 7919
+"""A prime, so that the conversations take turns without being neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the fronts put: at most `messages`, for at most `seconds`, `batch` in a commit. `rate` is for a second and
+    all fronts; 0: as fast as they can, with AHEAD waiting or, if `ahead`, without a limit. `burst` messages of a
+    conversation follow each other."""
+
+    messages: int
+    conversations: int = 1_000
+    seconds: float = 3_600.0
+    batch: int = 20
+    rate: float = 0.0
+    burst: int = 1
+    ahead: bool = False
+
+    def message(self, index: int) -> Message:
+        """A conversation belongs to one front, as a chat's updates come one after the other."""
+        if self.conversations < FRONTS:
+            return Message(index, 0)
+        turn = index // FRONTS // self.burst * _STRIDE % (self.conversations // FRONTS)
+        return Message(index, turn * FRONTS + index % FRONTS)
+
+
+@dataclass(slots=True)
+class Run:
+    """One contender in one database."""
+
+    name: str
+    dsn: str
+    server: Queues
+    load: Load
+    job: Callable[[Board, int], Job]
+    context: SpawnContext
+    board: Board
+    consumers: list[BaseProcess] = field(default_factory=list)
+    fronts: list[BaseProcess] = field(default_factory=list)
+
+    def start_consumer(self, slot: int) -> None:
+        """Start one in place of an earlier one of the same slot; returns when it is ready."""
+        ready = self.context.Event()
+        arguments = (self.name, self.dsn, self.job(self.board, slot), ready)
+        process = self.context.Process(target=_consume, args=arguments, daemon=True)
+        process.start()
+        if slot < len(self.consumers):
+            self.consumers[slot] = process
+        else:
+            self.consumers.append(process)
+        _wait(ready, process)
+
+    def start_fronts(self) -> None:
+        """Start them; they put nothing until the board says go."""
+        for slot in range(FRONTS):
+            ready = self.context.Event()
+            arguments = (self.name, self.dsn, self.load, self.board, slot, ready)
+            process = self.context.Process(target=_front, args=arguments, daemon=True)
+            process.start()
+            self.fronts.append(process)
+            _wait(ready, process)
+
+    def put_all(self) -> int:
+        """Let the fronts put everything; returns the number of messages."""
+        self.board.go.set()
+        for process in self.fronts:
+            process.join()
+            if process.exitcode:
+                raise RuntimeError(f"{self.name}: a front ended with code {process.exitcode}")
+        return sum(self.board.put)
+
+    def wait_ended(self, messages: int, seconds: float) -> None:
+        """Until so many handlers have ended, or the time is over."""
+        limit = time.monotonic() + seconds
+        while self.board.ended < messages and time.monotonic() < limit:
+            time.sleep(0.01)
+
+    def stored(self) -> dict[int, int]:
+        """How often each message's result is stored; nothing while the server is down."""
+        try:
+            rows = self.sql("select message, count(*) as times from results group by message")
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return {}
+        return {row["message"]: row["times"] for row in rows}
+
+    def sql(self, statement: str) -> list[Any]:
+        """The rows of a statement, through a connection of its own."""
+
+        async def fetch() -> list[Any]:
+            connection = await asyncpg.connect(self.dsn)
+            try:
+                return list(await connection.fetch(statement))
+            finally:
+                await connection.close()
+
+        return asyncio.run(fetch())
+
+    def spent(self) -> Spent:
+        """What the server has spent."""
+
+        async def gauge() -> Spent:
+            connection = await asyncpg.connect(self.dsn)
+            try:
+                return await self.server.spent(connection)
+            finally:
+                await connection.close()
+
+        return asyncio.run(gauge())
+
+
+@contextmanager
+def run(name: str, server: Queues, load: Load, job: Callable[[Board, int], Job]) -> Iterator[Run]:
+    """A new database with the contender's tables; at the end all processes are killed."""
+    context = multiprocessing.get_context("spawn")
+    made = Run(name, server.fresh("queue"), server, load, job, context, new_board(context, load.messages))
+    creating = context.Process(target=_create, args=(name, made.dsn))
+    creating.start()
+    creating.join()
+    if creating.exitcode:
+        raise RuntimeError(f"{name}: no tables, code {creating.exitcode}")
+    made.sql("create table results (message integer not null)")
+    try:
+        yield made
+    finally:
+        for process in (*made.consumers, *made.fronts):
+            process.kill()
+            process.join()
+
+
+def slots() -> Sequence[int]:
+    """The consumers."""
+    return range(CONSUMERS)
+
+
+def _wait(ready: Any, process: BaseProcess) -> None:
+    limit = time.monotonic() + READY_SECONDS
+    while not ready.wait(0.1):
+        if not process.is_alive() or time.monotonic() > limit:
+            raise RuntimeError(f"a process is not ready, code {process.exitcode}")
+
+
+def _create(name: str, dsn: str) -> None:
+    logging.disable(logging.CRITICAL)
+    asyncio.run(contender(name).create(dsn))
+
+
+def _consume(name: str, dsn: str, job: Job, ready: Any) -> None:
+    logging.disable(logging.CRITICAL)
+    uvloop.run(contender(name).consume(dsn, job, ready.set))
+
+
+def _front(name: str, dsn: str, load: Load, board: Board, slot: int, ready: Any) -> None:
+    logging.disable(logging.CRITICAL)
+
+    async def main() -> None:
+        async with contender(name).front(dsn) as put:
+            ready.set()
+            await asyncio.to_thread(board.go.wait)
+            before = time.process_time()
+            await _put(load, board, slot, put)
+            board.cpu[slot] = time.process_time() - before
+
+    uvloop.run(main())
+
+
+async def _put(load: Load, board: Board, slot: int, put: Put) -> None:
+    began = time.monotonic()
+    place = slot
+    while place < load.messages and (now := time.monotonic()) < began + load.seconds:
+        due = began + (place - slot) / load.rate if load.rate else now
+        if due > now:
+            await asyncio.sleep(due - now)
+        elif not load.ahead and sum(board.put) - board.ended >= AHEAD:
+            await asyncio.sleep(0.002)
+            continue
+        places = range(place, min(load.messages, place + load.batch * FRONTS), FRONTS)
+        await put([load.message(each) for each in places])
+        committed = time.monotonic()
+        for each in places:
+            board.committed[each] = committed
+        board.put[slot] += len(places)
+        place = places[-1] + FRONTS
