@@ -82,5 +82,11 @@ def new_board(context: SpawnContext, messages: int) -> Board:
         )
         for _ in range(CONSUMERS)
     ]
-    sizes = (("d", messages), ("i", FRONTS), ("d", FRONTS), ("b", messages))
-    return Board(context.Event(), *(context.RawArray(kind, size) for kind, size in sizes), logs)
+    return Board(
+        context.Event(),
+        context.RawArray("d", messages),
+        context.RawArray("i", FRONTS),
+        context.RawArray("d", FRONTS),
+        context.RawArray("b", messages),
+        logs,
+    )

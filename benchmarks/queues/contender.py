@@ -72,9 +72,8 @@ Put = Callable[[Sequence[Message]], Awaitable[None]]
 
 
 class Contender(Protocol):
-    """A queue. `modules` are what it imports, first the one that counts."""
+    """A queue. `settings` says in words how it is used here."""
 
-    modules: Sequence[str]
     settings: str
 
     async def create(self, dsn: str) -> None:

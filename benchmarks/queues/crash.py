@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, replace
 
 from benchmarks.queues.board import END, START, Board, Event
 from benchmarks.queues.contender import Job
-from benchmarks.queues.processes import Load, Run, run, slots
+from benchmarks.queues.processes import Run, run, slots
 from benchmarks.queues.server import Queues
+from benchmarks.queues.work import Load
 from benchmarks.reporting.section import Section
 
 LOAD = Load(messages=200, conversations=100, batch=100, ahead=True)

@@ -1,7 +1,7 @@
 """DBOS: a workflow a message, a partitioned queue with one workflow a conversation at a time.
 
-A job that can fail runs as a step with retries. A result is stored by a transaction of its data source, which DBOS
-records with it, so that it is stored once.
+Messages of one commit have the same time, so only their ids keep the order. A job that can fail runs as a step with
+retries. A result is stored by a transaction of its data source, which DBOS records with it, so it is stored once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ NAME, QUEUE_NAME, WORKFLOW = "benchmark", "messages", "handle"
 class Dbos:
     """One executor a process, named by its slot: only the same name finds the workflows of a dead one."""
 
-    modules = ("dbos", "psycopg")
     settings = (
         f"a partition a conversation, partition_concurrency 1, worker_concurrency {TOGETHER}, a look every "
         f"{POLL_SECONDS:g} s (default 1), no Conductor"
@@ -42,6 +41,7 @@ class Dbos:
                     options = {
                         "workflow_name": WORKFLOW,
                         "queue_name": QUEUE_NAME,
+                        "workflow_id": f"{each.index:09}",
                         "queue_partition_key": str(each.conversation),
                     }
                     client.enqueue_in_transaction(connection, options, each.text())

@@ -9,8 +9,9 @@ from functools import partial
 
 from benchmarks.queues.board import START, Board, Event
 from benchmarks.queues.contender import Job
-from benchmarks.queues.processes import Load, run, slots
+from benchmarks.queues.processes import run, slots
 from benchmarks.queues.server import Queues
+from benchmarks.queues.work import Load
 from benchmarks.reporting.section import Section
 
 LOAD = Load(messages=2_000, conversations=100, burst=5, batch=20)

@@ -24,7 +24,6 @@ LOOK_SECONDS = 1.0
 class PgQueuer:
     """One queue manager a process."""
 
-    modules = ("pgqueuer", "asyncpg")
     settings = (
         f"batches of {BATCH}, {TOGETHER} jobs at once, retries in the database, heartbeat timeout {DEAD_SECONDS:g} s "
         f"(default 30), a look every {LOOK_SECONDS:g} s beside NOTIFY (default 30)"

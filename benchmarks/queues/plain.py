@@ -109,8 +109,6 @@ class Plain:
     """`grouped`: what ends while a commit is under way shares the next one; else each message has its own commit, as a
     turn has."""
 
-    modules = ("asyncpg",)
-
     def __init__(self, grouped: bool) -> None:
         self._grouped = grouped
         commit = "shared commits" if grouped else "a commit for each message"

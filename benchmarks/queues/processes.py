@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,41 +13,15 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 import asyncpg
-import uvloop
 
 from benchmarks.queues.board import CONSUMERS, FRONTS, Board, new_board
-from benchmarks.queues.contender import Job, Message, Put, contender
+from benchmarks.queues.contender import Job
 from benchmarks.queues.server import Queues, Spent
+from benchmarks.queues.work import Load, consume, create, front
 
-AHEAD = 1_000
-"""Messages that wait at most while fronts put as fast as they can."""
 READY_SECONDS = 60.0
 SETTLE_SECONDS = 1.5
 """From the last process that is ready to the first message; a listener may still be on its way."""
-_STRIDE = 7919
-"""A prime, so that the conversations take turns without being neighbours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What the fronts put: at most `messages`, for at most `seconds`, `batch` in a commit. `rate` is for a second and
-    all fronts; 0: as fast as they can, with AHEAD waiting or, if `ahead`, without a limit. `burst` messages of a
-    conversation follow each other."""
-
-    messages: int
-    conversations: int = 1_000
-    seconds: float = 3_600.0
-    batch: int = 20
-    rate: float = 0.0
-    burst: int = 1
-    ahead: bool = False
-
-    def message(self, index: int) -> Message:
-        """A conversation belongs to one front, as a chat's updates come one after the other."""
-        if self.conversations < FRONTS:
-            return Message(index, 0)
-        turn = index // FRONTS // self.burst * _STRIDE % (self.conversations // FRONTS)
-        return Message(index, turn * FRONTS + index % FRONTS)
 
 
 @dataclass(slots=True)
@@ -69,7 +42,7 @@ class Run:
         """Start one in place of an earlier one of the same slot; returns when it is ready."""
         ready = self.context.Event()
         arguments = (self.name, self.dsn, self.job(self.board, slot), ready)
-        process = self.context.Process(target=_consume, args=arguments, daemon=True)
+        process = self.context.Process(target=consume, args=arguments, daemon=True)
         process.start()
         if slot < len(self.consumers):
             self.consumers[slot] = process
@@ -82,7 +55,7 @@ class Run:
         for slot in range(FRONTS):
             ready = self.context.Event()
             arguments = (self.name, self.dsn, self.load, self.board, slot, ready)
-            process = self.context.Process(target=_front, args=arguments, daemon=True)
+            process = self.context.Process(target=front, args=arguments, daemon=True)
             process.start()
             self.fronts.append(process)
             _wait(ready, process)
@@ -140,7 +113,7 @@ def run(name: str, server: Queues, load: Load, job: Callable[[Board, int], Job])
     """A new database with the contender's tables; at the end all processes are killed."""
     context = multiprocessing.get_context("spawn")
     made = Run(name, server.fresh("queue"), server, load, job, context, new_board(context, load.messages))
-    creating = context.Process(target=_create, args=(name, made.dsn))
+    creating = context.Process(target=create, args=(name, made.dsn))
     creating.start()
     creating.join()
     if creating.exitcode:
@@ -164,46 +137,3 @@ def _wait(ready: Any, process: BaseProcess) -> None:
     while not ready.wait(0.1):
         if not process.is_alive() or time.monotonic() > limit:
             raise RuntimeError(f"a process is not ready, code {process.exitcode}")
-
-
-def _create(name: str, dsn: str) -> None:
-    logging.disable(logging.CRITICAL)
-    asyncio.run(contender(name).create(dsn))
-
-
-def _consume(name: str, dsn: str, job: Job, ready: Any) -> None:
-    logging.disable(logging.CRITICAL)
-    uvloop.run(contender(name).consume(dsn, job, ready.set))
-
-
-def _front(name: str, dsn: str, load: Load, board: Board, slot: int, ready: Any) -> None:
-    logging.disable(logging.CRITICAL)
-
-    async def main() -> None:
-        async with contender(name).front(dsn) as put:
-            ready.set()
-            await asyncio.to_thread(board.go.wait)
-            before = time.process_time()
-            await _put(load, board, slot, put)
-            board.cpu[slot] = time.process_time() - before
-
-    uvloop.run(main())
-
-
-async def _put(load: Load, board: Board, slot: int, put: Put) -> None:
-    began = time.monotonic()
-    place = slot
-    while place < load.messages and (now := time.monotonic()) < began + load.seconds:
-        due = began + (place - slot) / load.rate if load.rate else now
-        if due > now:
-            await asyncio.sleep(due - now)
-        elif not load.ahead and sum(board.put) - board.ended >= AHEAD:
-            await asyncio.sleep(0.002)
-            continue
-        places = range(place, min(load.messages, place + load.batch * FRONTS), FRONTS)
-        await put([load.message(each) for each in places])
-        committed = time.monotonic()
-        for each in places:
-            board.committed[each] = committed
-        board.put[slot] += len(places)
-        place = places[-1] + FRONTS

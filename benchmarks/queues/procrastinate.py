@@ -30,7 +30,6 @@ RESCUE_SECONDS = 2
 class Procrastinate:
     """One worker a process."""
 
-    modules = ("procrastinate", "psycopg", "psycopg_pool")
     settings = (
         f"a lock a conversation, {TOGETHER} jobs at once, jobs of dead workers retried every {RESCUE_SECONDS} s, "
         f"a look every {POLL_SECONDS:g} s beside NOTIFY (default 5)"

@@ -7,14 +7,13 @@ import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import asyncpg
-import psutil
-
-from tests.postgres import Server, programs
+from benchmarks.bots.contestants import Process
+from tests.storage.conftest import Server, programs
 
 GAUGES = """
 select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal,
@@ -66,7 +65,7 @@ class Queues:
         """As a crash would: no checkpoint, nobody is told."""
         self.server.run("pg_ctl", "-D", str(self.server.folder / "data"), "-m", "immediate", "stop")
 
-    async def spent(self, connection: asyncpg.Connection) -> Spent:
+    async def spent(self, connection: Any) -> Spent:
         """What it has spent so far."""
         await connection.execute("select pg_stat_clear_snapshot()")
         row = await connection.fetchrow(GAUGES)
@@ -75,17 +74,10 @@ class Queues:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process, of its children, and of children that have ended."""
-    process = psutil.Process(pid)
-    times = process.cpu_times()
-    total: float = times.user + times.system + times.children_user + times.children_system
-    for child in process.children():
-        try:
-            own = child.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += own.user + own.system
-    return total
+    """CPU time of a process and its children, also of those that have ended."""
+    while True:
+        with suppress(FileNotFoundError):  # a child has ended meanwhile
+            return Process(pid, 0.0).cpu_seconds()
 
 
 def unavailable() -> str:

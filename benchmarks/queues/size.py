@@ -17,11 +17,13 @@ from benchmarks.reporting.section import Section
 
 TIMES = 5
 _IMPORT = """
-import sys, time, asyncio, ssl, json, logging, psutil
-before, began = psutil.Process().memory_info().rss, time.process_time()
+import asyncio, json, logging, os, ssl, sys, time
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+before, began = resident(), time.process_time()
 for name in sys.argv[1:]:
     __import__(name)
-print(time.process_time() - began, psutil.Process().memory_info().rss - before)
+print(time.process_time() - began, resident() - before)
 """
 
 

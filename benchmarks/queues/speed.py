@@ -7,12 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-import psutil
-
 from benchmarks.queues.board import END, START, Board
 from benchmarks.queues.contender import Job
-from benchmarks.queues.processes import SETTLE_SECONDS, Load, Run, run, slots
-from benchmarks.queues.server import Queues
+from benchmarks.queues.processes import SETTLE_SECONDS, Run, run, slots
+from benchmarks.queues.server import Queues, cpu_seconds
+from benchmarks.queues.work import Load
 from benchmarks.reporting.section import Section, percentile, spread
 
 FULL = Load(messages=100_000, seconds=10.0)
@@ -112,8 +111,7 @@ def _start(made: Run) -> None:
 
 def _client_seconds(made: Run) -> float:
     """CPU time of the consumers."""
-    times = (psutil.Process(process.pid).cpu_times() for process in made.consumers)
-    return sum(each.user + each.system for each in times)
+    return sum(cpu_seconds(process.pid) for process in made.consumers if process.pid)
 
 
 def costs_table(found: Mapping[str, Sequence[Cost]], notes: tuple[str, ...]) -> Section:
