@@ -12,16 +12,16 @@ from dataclasses import asdict, dataclass, replace
 
 from benchmarks.queues.board import END, START, Board, Event
 from benchmarks.queues.contender import Job
-from benchmarks.queues.processes import Run, run, slots
+from benchmarks.queues.processes import SLOTS, Run, run
 from benchmarks.queues.server import Queues
 from benchmarks.queues.work import Load
 from benchmarks.reporting.section import Section
 
-LOAD = Load(messages=200, conversations=100, batch=100, ahead=True)
-QUICK = replace(LOAD, messages=40, conversations=20)
+LOAD = Load(messages=400, conversations=100, batch=100, ahead=True)
+QUICK = replace(LOAD, messages=80, conversations=20)
 JOB_SECONDS = 1.0
 CRASH_SECONDS = 0.5
-"""From the first job's start to the crash."""
+"""From the first jobs to the crash."""
 FROZEN_SECONDS = 10.0
 RESTART_SECONDS = 30.0
 """A killed consumer starts again after so long, as after the restart of its machine."""
@@ -48,14 +48,13 @@ class Crash:
 
 
 def crash(name: str, server: Queues, load: Load, kind: str) -> Crash:
-    """All messages are put first; then both consumers start, and one of them or the server crashes."""
+    """All messages are put at once; while both consumers work, one of them or the server crashes."""
     with run(name, server, load, _job) as made:
-        made.start_fronts()
+        made.start_all()
         put = made.put_all()
-        for slot in slots():
-            made.start_consumer(slot)
-        victim = _busiest(made)
+        made.wait_started(DEADLINE_SECONDS)
         time.sleep(CRASH_SECONDS)
+        victim = max(SLOTS, key=lambda slot: made.board.logs[slot].count.value)
         at = _hit(made, kind, victim)
         stored_after, died = _watch(made, kind, victim, at, put)
         if kind == FROZEN:
@@ -94,15 +93,6 @@ def judge(
     )
 
 
-def _busiest(made: Run) -> int:
-    """The consumer with more jobs, once both have had time to take some."""
-    limit = time.monotonic() + DEADLINE_SECONDS
-    while not made.board.events() and time.monotonic() < limit:
-        time.sleep(0.02)
-    time.sleep(0.1)
-    return max(slots(), key=lambda slot: made.board.logs[slot].count.value)
-
-
 def _hit(made: Run, kind: str, victim: int) -> float:
     at = time.monotonic()
     if kind == KILLED:
@@ -127,13 +117,13 @@ def _watch(made: Run, kind: str, victim: int, at: float, put: int) -> tuple[floa
         if frozen and now > at + FROZEN_SECONDS:
             _unfreeze(made, victim, at)
             frozen = False
-        for slot in slots():
+        for slot in SLOTS:
             if slot not in gone and not made.consumers[slot].is_alive():
                 died += 1
                 gone[slot] = now + DIED_SECONDS
         for slot in [slot for slot, when in gone.items() if now > when]:
             del gone[slot]
-            made.start_consumer(slot)
+            made.start_consumers(slot)
         time.sleep(0.1)
     return None, died
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from benchmarks.queues.board import START, Board, Event
 from benchmarks.queues.contender import Job
-from benchmarks.queues.processes import run, slots
+from benchmarks.queues.processes import run
 from benchmarks.queues.server import Queues
 from benchmarks.queues.work import Load
 from benchmarks.reporting.section import Section
@@ -34,9 +34,7 @@ class Order:
 def order(name: str, server: Queues, load: Load, failing: int) -> Order:
     """Bursts of each conversation; `failing` as in Job."""
     with run(name, server, load, partial(_job, failing)) as made:
-        for slot in slots():
-            made.start_consumer(slot)
-        made.start_fronts()
+        made.start_all()
         put = made.put_all()
         made.wait_ended(put, SECONDS)
         return judge(made.board.events(), load, put)

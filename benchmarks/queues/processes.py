@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.context import SpawnContext
@@ -19,6 +19,7 @@ from benchmarks.queues.contender import Job
 from benchmarks.queues.server import Queues, Spent
 from benchmarks.queues.work import Load, consume, create, front
 
+SLOTS = range(CONSUMERS)
 READY_SECONDS = 60.0
 SETTLE_SECONDS = 1.5
 """From the last process that is ready to the first message; a listener may still be on its way."""
@@ -35,30 +36,34 @@ class Run:
     job: Callable[[Board, int], Job]
     context: SpawnContext
     board: Board
-    consumers: list[BaseProcess] = field(default_factory=list)
+    consumers: dict[int, BaseProcess] = field(default_factory=dict)
     fronts: list[BaseProcess] = field(default_factory=list)
 
-    def start_consumer(self, slot: int) -> None:
-        """Start one in place of an earlier one of the same slot; returns when it is ready."""
-        ready = self.context.Event()
-        arguments = (self.name, self.dsn, self.job(self.board, slot), ready)
-        process = self.context.Process(target=consume, args=arguments, daemon=True)
-        process.start()
-        if slot < len(self.consumers):
+    def start_consumers(self, *places: int) -> None:
+        """Start them in place of earlier ones of the same slots; returns when they are ready."""
+        started = [self._spawn(consume, self.name, self.dsn, self.job(self.board, slot)) for slot in places]
+        for slot, (process, ready) in zip(places, started, strict=True):
             self.consumers[slot] = process
-        else:
-            self.consumers.append(process)
-        _wait(ready, process)
+            _wait(process, ready)
 
     def start_fronts(self) -> None:
         """Start them; they put nothing until the board says go."""
-        for slot in range(FRONTS):
-            ready = self.context.Event()
-            arguments = (self.name, self.dsn, self.load, self.board, slot, ready)
-            process = self.context.Process(target=front, args=arguments, daemon=True)
-            process.start()
-            self.fronts.append(process)
-            _wait(ready, process)
+        started = [self._spawn(front, self.name, self.dsn, self.load, self.board, slot) for slot in range(FRONTS)]
+        self.fronts = [process for process, _ in started]
+        for process, ready in started:
+            _wait(process, ready)
+
+    def start_all(self) -> None:
+        """Start consumers and fronts, and let them settle."""
+        self.start_consumers(*SLOTS)
+        self.start_fronts()
+        time.sleep(SETTLE_SECONDS)
+
+    def _spawn(self, target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Any]:
+        ready = self.context.Event()
+        process = self.context.Process(target=target, args=(*arguments, ready), daemon=True)
+        process.start()
+        return process, ready
 
     def put_all(self) -> int:
         """Let the fronts put everything; returns the number of messages."""
@@ -73,6 +78,12 @@ class Run:
         """Until so many handlers have ended, or the time is over."""
         limit = time.monotonic() + seconds
         while self.board.ended < messages and time.monotonic() < limit:
+            time.sleep(0.01)
+
+    def wait_started(self, seconds: float) -> None:
+        """Until the first handler has started, or the time is over."""
+        limit = time.monotonic() + seconds
+        while not any(log.count.value for log in self.board.logs) and time.monotonic() < limit:
             time.sleep(0.01)
 
     def stored(self) -> dict[int, int]:
@@ -122,17 +133,12 @@ def run(name: str, server: Queues, load: Load, job: Callable[[Board, int], Job])
     try:
         yield made
     finally:
-        for process in (*made.consumers, *made.fronts):
+        for process in (*made.consumers.values(), *made.fronts):
             process.kill()
             process.join()
 
 
-def slots() -> Sequence[int]:
-    """The consumers."""
-    return range(CONSUMERS)
-
-
-def _wait(ready: Any, process: BaseProcess) -> None:
+def _wait(process: BaseProcess, ready: Any) -> None:
     limit = time.monotonic() + READY_SECONDS
     while not ready.wait(0.1):
         if not process.is_alive() or time.monotonic() > limit:

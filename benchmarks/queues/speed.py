@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from benchmarks.queues.board import END, START, Board
 from benchmarks.queues.contender import Job
-from benchmarks.queues.processes import SETTLE_SECONDS, Run, run, slots
+from benchmarks.queues.processes import SLOTS, Run, run
 from benchmarks.queues.server import Queues, cpu_seconds
 from benchmarks.queues.work import Load
 from benchmarks.reporting.section import Section, percentile, spread
@@ -57,7 +57,7 @@ def at_once(board: Board, slot: int) -> Job:
 def cost(name: str, server: Queues, load: Load) -> Cost:
     """Fronts put as fast as they can, consumers do nothing with it."""
     with run(name, server, load, at_once) as made:
-        _start(made)
+        made.start_all()
         made.sql("checkpoint")
         before, clients = made.spent(), _client_seconds(made)
         began = time.monotonic()
@@ -81,7 +81,7 @@ def cost(name: str, server: Queues, load: Load) -> Cost:
 def waits(name: str, server: Queues, steady: Load, backlog: Load, one: Load) -> Waits:
     """A steady load, then a backlog of many conversations, then one of a single conversation."""
     with run(name, server, steady, at_once) as made:
-        _start(made)
+        made.start_all()
         made.wait_ended(made.put_all(), DRAIN_SECONDS)
         starts = {event.message: event.at for event in reversed(made.board.events()) if event.kind == START}
         waited = [max(0.0, at - made.board.committed[message]) * 1e3 for message, at in starts.items()]
@@ -94,24 +94,16 @@ def _drained(name: str, server: Queues, load: Load) -> float:
     with run(name, server, load, at_once) as made:
         made.start_fronts()
         put = made.put_all()
-        for slot in slots():
-            made.start_consumer(slot)
+        made.start_consumers(*SLOTS)
         made.wait_ended(put, LOOK_SECONDS)
         events = made.board.events()
     ended = [event for event in events if event.kind == END]
     return len(ended) / (ended[-1].at - events[0].at) if ended else 0.0
 
 
-def _start(made: Run) -> None:
-    for slot in slots():
-        made.start_consumer(slot)
-    made.start_fronts()
-    time.sleep(SETTLE_SECONDS)
-
-
 def _client_seconds(made: Run) -> float:
     """CPU time of the consumers."""
-    return sum(cpu_seconds(process.pid) for process in made.consumers if process.pid)
+    return sum(cpu_seconds(process.pid) for process in made.consumers.values() if process.pid)
 
 
 def costs_table(found: Mapping[str, Sequence[Cost]], notes: tuple[str, ...]) -> Section:
