@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -33,8 +33,8 @@ WAKE_SECONDS = 0.01
 """Between two notifications of a front."""
 LOOK_SECONDS = 1.0
 """A consumer looks by itself, in case that a notification is lost."""
-IDLE_SECONDS = 60.0
-"""A conversation without messages is given back."""
+IDLE_SECONDS = 1.0
+"""A conversation without messages is given back. So short that the figures contain it."""
 OWNED = 256
 """Messages of conversations that are held already, at a time."""
 
@@ -112,7 +112,10 @@ class Plain:
     def __init__(self, grouped: bool) -> None:
         self._grouped = grouped
         commit = "shared commits" if grouped else "a commit for each message"
-        self.settings = f"{commit}, NOTIFY after the commit, at most each {WAKE_SECONDS * 1e3:.0f} ms"
+        self.settings = (
+            f"{commit}, NOTIFY after the commit, at most each {WAKE_SECONDS * 1e3:.0f} ms, a look each second beside "
+            f"it, conversations given back after {IDLE_SECONDS:g} s without messages"
+        )
 
     async def create(self, dsn: str) -> None:
         connection = await asyncpg.connect(dsn)
@@ -161,7 +164,7 @@ class Consumer:
         self._ended: list[int] = []
         self._commit: asyncio.Task[None] | None = None
         self._id = 0
-        self._valid_until = self._steady_since = 0.0
+        self._valid_until = self._steady_since = self._released = 0.0
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Until the process is killed or loses the database."""
@@ -194,11 +197,11 @@ class Consumer:
 
     async def _claims(self) -> None:
         while True:
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
-            except TimeoutError:
-                await self._release()
             self._look.clear()
+            if time.monotonic() - self._released > IDLE_SECONDS:
+                await self._release()
             room = max(0, TOGETHER - len(self._running))
             steady = time.monotonic() - self._steady_since > DEAD_SECONDS
             rows = await self._pool.fetch(CLAIM, self._id, room, DEAD_SECONDS, steady, OWNED)
@@ -252,7 +255,8 @@ class Consumer:
         del self._ended[: len(rows)]
 
     async def _release(self) -> None:
-        before = time.monotonic() - IDLE_SECONDS
+        self._released = time.monotonic()
+        before = self._released - IDLE_SECONDS
         idle = [chat for chat, since in self._idle.items() if since < before]
         for row in await self._pool.fetch(RELEASE, self._id, idle) if idle else ():
             del self._idle[row["chat_id"]]

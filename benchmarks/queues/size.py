@@ -17,7 +17,7 @@ from benchmarks.reporting.section import Section
 
 TIMES = 5
 _IMPORT = """
-import asyncio, json, logging, os, ssl, sys, time
+import os, sys, time, pydantic, sqlalchemy.ext.asyncio, sqlalchemy.dialects.postgresql.asyncpg, asyncpg
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 before, began = resident(), time.process_time()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.queues import contender
-from benchmarks.queues.__main__ import main
 from benchmarks.queues.board import END, START, Event
+from benchmarks.queues.compare import main
 from benchmarks.queues.contender import PAYLOAD_BYTES, Message
 from benchmarks.queues.crash import FROZEN, KILLED, Crash
 from benchmarks.queues.crash import judge as crashed
