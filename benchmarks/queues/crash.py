@@ -51,8 +51,9 @@ def crash(name: str, server: Queues, load: Load, kind: str) -> Crash:
     """All messages are put at once; while both consumers work, one of them or the server crashes."""
     with run(name, server, load, _job) as made:
         made.start_all()
-        put = made.put_all()
-        made.wait_started(DEADLINE_SECONDS)
+        put = made.load.messages
+        made.board.go.set()
+        made.wait(lambda: sum(made.board.put) == put and made.started, DEADLINE_SECONDS)
         time.sleep(CRASH_SECONDS)
         victim = max(SLOTS, key=lambda slot: made.board.logs[slot].count.value)
         at = _hit(made, kind, victim)

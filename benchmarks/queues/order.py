@@ -36,7 +36,7 @@ def order(name: str, server: Queues, load: Load, failing: int) -> Order:
     with run(name, server, load, partial(_job, failing)) as made:
         made.start_all()
         put = made.put_all()
-        made.wait_ended(put, SECONDS)
+        made.wait(lambda: made.board.ended >= put, SECONDS)
         return judge(made.board.events(), load, put)
 
 

@@ -74,16 +74,15 @@ class Run:
                 raise RuntimeError(f"{self.name}: a front ended with code {process.exitcode}")
         return sum(self.board.put)
 
-    def wait_ended(self, messages: int, seconds: float) -> None:
-        """Until so many handlers have ended, or the time is over."""
-        limit = time.monotonic() + seconds
-        while self.board.ended < messages and time.monotonic() < limit:
-            time.sleep(0.01)
+    @property
+    def started(self) -> bool:
+        """Whether a handler has started."""
+        return any(log.count.value for log in self.board.logs)
 
-    def wait_started(self, seconds: float) -> None:
-        """Until the first handler has started, or the time is over."""
+    def wait(self, done: Callable[[], bool], seconds: float) -> None:
+        """Until it is done, or the time is over."""
         limit = time.monotonic() + seconds
-        while not any(log.count.value for log in self.board.logs) and time.monotonic() < limit:
+        while not done() and time.monotonic() < limit:
             time.sleep(0.01)
 
     def stored(self) -> dict[int, int]:

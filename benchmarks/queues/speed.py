@@ -62,7 +62,7 @@ def cost(name: str, server: Queues, load: Load) -> Cost:
         before, clients = made.spent(), _client_seconds(made)
         began = time.monotonic()
         put = made.put_all()
-        made.wait_ended(put, DRAIN_SECONDS)
+        made.wait(lambda: made.board.ended >= put, DRAIN_SECONDS)
         after, clients = made.spent(), _client_seconds(made) - clients + sum(made.board.cpu)
         time.sleep(STATISTICS_SECONDS)
         late = made.spent()
@@ -82,7 +82,8 @@ def waits(name: str, server: Queues, steady: Load, backlog: Load, one: Load) -> 
     """A steady load, then a backlog of many conversations, then one of a single conversation."""
     with run(name, server, steady, at_once) as made:
         made.start_all()
-        made.wait_ended(made.put_all(), DRAIN_SECONDS)
+        put = made.put_all()
+        made.wait(lambda: made.board.ended >= put, DRAIN_SECONDS)
         starts = {event.message: event.at for event in reversed(made.board.events()) if event.kind == START}
         waited = [max(0.0, at - made.board.committed[message]) * 1e3 for message, at in starts.items()]
     found = (_drained(name, server, load) for load in (backlog, one))
@@ -95,7 +96,7 @@ def _drained(name: str, server: Queues, load: Load) -> float:
         made.start_fronts()
         put = made.put_all()
         made.start_consumers(*SLOTS)
-        made.wait_ended(put, LOOK_SECONDS)
+        made.wait(lambda: made.board.ended >= put, LOOK_SECONDS)
         events = made.board.events()
     ended = [event for event in events if event.kind == END]
     return len(ended) / (ended[-1].at - events[0].at) if ended else 0.0
