@@ -56,7 +56,6 @@ create table inbox (
 ) with (fillfactor = 70);
 create index ix_inbox_free on inbox (id) where state = 'waiting' and worker is null;
 create index ix_inbox_chat on inbox (platform, chat_id, id) where state = 'waiting';
-create index ix_inbox_owned on inbox (worker) where state = 'waiting';
 """
 ACCEPT = """
 insert into inbox (platform, bot_id, update_id, chat_id, payload, received_at)
@@ -83,13 +82,15 @@ fresh as (insert into claims (platform, chat_id, process_id) select platform, ch
             (select 1 from claims c where c.platform = i.platform and c.chat_id = i.chat_id)
             order by id limit $2) w order by 1, 2) o
     on conflict do nothing returning platform, chat_id),
-own as (select distinct i.platform, i.chat_id from
+own as (select distinct platform, chat_id from
     (select platform, chat_id from inbox where state = 'waiting' and worker is null order by id limit $5) i
-    join claims c using (platform, chat_id) where c.process_id = $1),
-held as (select * from stolen union select * from fresh union select * from own)
-update inbox i set worker = $1, attempts = i.attempts + (i.worker is not null)::int from held h
-where i.platform = h.platform and i.chat_id = h.chat_id and i.state = 'waiting' and i.worker is distinct from $1
-returning i.id, i.chat_id, i.payload
+    where (select process_id from claims c where c.platform = i.platform and c.chat_id = i.chat_id) = $1),
+held as (select * from stolen union select * from fresh union select * from own),
+taken as (select i.id from held h cross join lateral
+    (select id from inbox where platform = h.platform and chat_id = h.chat_id and state = 'waiting' offset 0) i)
+update inbox set worker = $1, attempts = attempts + (worker is not null)::int
+where id = any(array(select id from taken)) and state = 'waiting' and worker is distinct from $1
+returning id, chat_id, payload
 """
 RELEASE = """
 delete from claims c where process_id = $1 and chat_id = any($2) and not exists
