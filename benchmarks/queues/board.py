@@ -44,6 +44,11 @@ class Log:
         if kind == END:
             self.ended.value += 1
 
+    @property
+    def running(self) -> int:
+        """Handlers that have started and not ended, if none has failed."""
+        return int(self.count.value - 2 * self.ended.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Board:

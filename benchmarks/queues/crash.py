@@ -20,8 +20,8 @@ from benchmarks.reporting.section import Section
 LOAD = Load(messages=400, conversations=100, batch=100, ahead=True)
 QUICK = replace(LOAD, messages=80, conversations=20)
 JOB_SECONDS = 1.0
-CRASH_SECONDS = 0.5
-"""From the first jobs to the crash."""
+BUSY, CRASH_SECONDS = 10, 0.3
+"""The crash comes so long after the busier consumer runs so many jobs."""
 FROZEN_SECONDS = 10.0
 RESTART_SECONDS = 30.0
 """A killed consumer starts again after so long, as after the restart of its machine."""
@@ -53,9 +53,10 @@ def crash(name: str, server: Queues, load: Load, kind: str) -> Crash:
         made.start_all()
         put = made.load.messages
         made.board.go.set()
-        made.wait(lambda: sum(made.board.put) == put and made.started, DEADLINE_SECONDS)
+        made.wait(lambda: sum(made.board.put) == put, DEADLINE_SECONDS)
+        victim = max(SLOTS, key=lambda slot: made.board.logs[slot].running)
+        made.wait(lambda: made.board.logs[victim].running >= BUSY, DEADLINE_SECONDS)
         time.sleep(CRASH_SECONDS)
-        victim = max(SLOTS, key=lambda slot: made.board.logs[slot].count.value)
         at = _hit(made, kind, victim)
         stored_after, died = _watch(made, kind, victim, at, put)
         if kind == FROZEN:

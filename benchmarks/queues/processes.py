@@ -74,11 +74,6 @@ class Run:
                 raise RuntimeError(f"{self.name}: a front ended with code {process.exitcode}")
         return sum(self.board.put)
 
-    @property
-    def started(self) -> bool:
-        """Whether a handler has started."""
-        return any(log.count.value for log in self.board.logs)
-
     def wait(self, done: Callable[[], bool], seconds: float) -> None:
         """Until it is done, or the time is over."""
         limit = time.monotonic() + seconds
