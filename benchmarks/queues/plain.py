@@ -37,28 +37,28 @@ IDLE_SECONDS = 1.0
 """A conversation without messages is given back. So short that the figures contain it."""
 OWNED = 256
 """Messages of conversations that are held already, at a time."""
+INDEXES = {"enable_seqscan": "off", "jit": "off"}
+"""The planner may have seen the tables while they were empty, and would then read all rows for each."""
 
 TABLES = """
 create table processes (
     id bigserial primary key, name varchar(64) not null unique, beat_at timestamptz not null
 ) with (fillfactor = 70);
-create table claims (
-    platform varchar(32), chat_id varchar(64), process_id bigint not null, since timestamptz not null default now(),
-    primary key (platform, chat_id)
-);
+create table claims (chat varchar(100) primary key, process_id bigint not null,
+    since timestamptz not null default now());
 create index ix_claims_process on claims (process_id);
 create table inbox (
     id bigserial primary key, platform varchar(32) not null, bot_id varchar(64) not null,
-    update_id varchar(64) not null, chat_id varchar(64) not null, payload text not null,
+    update_id varchar(64) not null, chat varchar(100) not null, payload text not null,
     state varchar(16) not null default 'waiting', attempts integer not null default 0,
     placeholder varchar(64) not null default '', received_at double precision not null,
-    fixed text not null default '', worker bigint, unique (platform, bot_id, update_id)
+    fixed text not null default '', worker bigint, unique (update_id, bot_id, platform)
 ) with (fillfactor = 70);
 create index ix_inbox_free on inbox (id) where state = 'waiting' and worker is null;
-create index ix_inbox_chat on inbox (platform, chat_id, id) where state = 'waiting';
+create index ix_inbox_chat on inbox (chat, id) where state = 'waiting';
 """
 ACCEPT = """
-insert into inbox (platform, bot_id, update_id, chat_id, payload, received_at)
+insert into inbox (platform, bot_id, update_id, chat, payload, received_at)
 select 'telegram', '1', u, c, p, $4 from unnest($1::text[], $2::text[], $3::text[]) as new (u, c, p)
 on conflict (platform, bot_id, update_id) do nothing returning id
 """
@@ -74,28 +74,27 @@ BEAT = "update processes set beat_at = clock_timestamp() where id = $1 returning
 CLAIM = """
 with dead as (select id from processes where $4 and beat_at < clock_timestamp() - make_interval(secs => $3)),
 stolen as (update claims c set process_id = $1, since = now() from
-    (select platform, chat_id from claims where process_id in (select id from dead) limit $2 for update skip locked) d
-    where c.platform = d.platform and c.chat_id = d.chat_id returning c.platform, c.chat_id),
-fresh as (insert into claims (platform, chat_id, process_id) select platform, chat_id, $1 from
-    (select distinct platform, chat_id from
-        (select platform, chat_id from inbox i where state = 'waiting' and worker is null and not exists
-            (select 1 from claims c where c.platform = i.platform and c.chat_id = i.chat_id)
-            order by id limit $2) w order by 1, 2) o
-    on conflict do nothing returning platform, chat_id),
-own as (select distinct platform, chat_id from
-    (select platform, chat_id from inbox where state = 'waiting' and worker is null order by id limit $5) i
-    where (select process_id from claims c where c.platform = i.platform and c.chat_id = i.chat_id) = $1),
+    (select chat from claims where process_id = any(array(select id from dead)) limit $2 for update skip locked) d
+    where c.chat = d.chat returning c.chat),
+fresh as (insert into claims (chat, process_id) select chat, $1 from
+    (select distinct chat from
+        (select chat from inbox i where state = 'waiting' and worker is null
+            and (select process_id from claims c where c.chat = i.chat) is null order by id limit $2) w order by 1) o
+    on conflict do nothing returning chat),
+own as (select distinct chat from
+    (select chat from inbox where state = 'waiting' and worker is null order by id limit $5) i
+    where (select process_id from claims c where c.chat = i.chat) = $1),
 held as (select * from stolen union select * from fresh union select * from own),
 taken as (select i.id from held h cross join lateral
-    (select id from inbox where platform = h.platform and chat_id = h.chat_id and state = 'waiting' offset 0) i)
+    (select id from inbox where chat = h.chat and state = 'waiting' offset 0) i)
 update inbox set worker = $1, attempts = attempts + (worker is not null)::int
 where id = any(array(select id from taken)) and state = 'waiting' and worker is distinct from $1
-returning id, chat_id, payload
+returning id, chat, payload
 """
 RELEASE = """
-delete from claims c where process_id = $1 and chat_id = any($2) and not exists
-    (select 1 from inbox i where i.platform = c.platform and i.chat_id = c.chat_id and i.state = 'waiting')
-returning chat_id
+delete from claims c where process_id = $1 and chat = any($2)
+    and not exists (select 1 from inbox i where i.chat = c.chat and i.state = 'waiting')
+returning chat
 """
 FINISH = """
 update inbox set state = 'done' where id = any($1) and state = 'waiting' and worker = $2 returning id
@@ -129,7 +128,7 @@ class Plain:
             waking: list[asyncio.Task[None]] = []
 
             async def put(messages: Sequence[Message]) -> None:
-                columns = [(str(each.index), str(each.conversation), each.text()) for each in messages]
+                columns = [(str(each.index), f"telegram:{each.conversation}", each.text()) for each in messages]
                 await pool.execute(ACCEPT, *map(list, zip(*columns, strict=True)), time.time())
                 if not waking or waking[0].done():
                     waking[:] = [asyncio.create_task(_wake(pool))]
@@ -138,7 +137,7 @@ class Plain:
             await asyncio.gather(*waking)
 
     async def consume(self, dsn: str, job: Job, ready: Callable[[], None]) -> None:
-        async with asyncpg.create_pool(dsn, min_size=4, max_size=10) as pool:
+        async with asyncpg.create_pool(dsn, min_size=4, max_size=10, server_settings=INDEXES) as pool:
             await Consumer(pool, dsn, job, self._grouped).run(ready)
 
 
@@ -207,7 +206,7 @@ class Consumer:
             steady = time.monotonic() - self._steady_since > DEAD_SECONDS
             rows = await self._pool.fetch(CLAIM, self._id, room, DEAD_SECONDS, steady, OWNED)
             for row in sorted(rows, key=lambda row: row["id"]):
-                self._take(row["chat_id"], row["id"], row["payload"])
+                self._take(row["chat"], row["id"], row["payload"])
             if rows:
                 self._look.set()
 
@@ -260,8 +259,8 @@ class Consumer:
         before = self._released - IDLE_SECONDS
         idle = [chat for chat, since in self._idle.items() if since < before]
         for row in await self._pool.fetch(RELEASE, self._id, idle) if idle else ():
-            del self._idle[row["chat_id"]]
-            del self._chats[row["chat_id"]]
+            del self._idle[row["chat"]]
+            del self._chats[row["chat"]]
 
 
 QUEUE = Plain(grouped=False)
