@@ -160,10 +160,12 @@ def table(found: Mapping[str, Mapping[str, Crash]], notes: tuple[str, ...]) -> S
     for kind in KINDS:
         for name, kinds in found.items():
             each = kinds[kind]
-            seconds = (
-                "never" if value is None else f"{value:.1f}" for value in (each.median, each.longest, each.all_stored)
-            )
+            waited = (_seconds(value) if each.interrupted else "" for value in (each.median, each.longest))
             counts = (str(value) for value in (each.lost, each.ran_twice, each.stored_twice, each.died))
-            lines.append((kind, name, str(each.interrupted), *seconds, *counts))
+            lines.append((kind, name, str(each.interrupted), *waited, _seconds(each.all_stored), *counts))
     figures = {name: {kind: asdict(each) for kind, each in kinds.items()} for name, kinds in found.items()}
     return Section("crash", tuple(lines), notes, True, figures)
+
+
+def _seconds(value: float | None) -> str:
+    return "never" if value is None else f"{value:.1f}"
