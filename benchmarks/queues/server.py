@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bots.contestants import Process
-from tests.storage.conftest import Server, programs
+from tests.postgres import Server, programs
 
 GAUGES = """
 select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal,
