@@ -11,7 +11,6 @@ import json
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from routing.tools.selection.catalogue import rows
 from routing.tools.selection.encoder import StaticEncoder
 from routing.tools.selection.entries import NO_TOOL, Entry, entries
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION, question
-from routing.tools.selection.fusion import WEIGHTS, Fusion, Weights, circumstances
+from routing.tools.selection.fusion import NO_EXAMPLES, WEIGHTS, Fusion, Weights
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.ranker import EncodingRanker, Ranker
 from routing.types.vectors import Floats
@@ -42,8 +41,8 @@ WITHOUT_NONE = frozenset({"metatool"})
 MAX_RIVALS, RANDOM_RIVALS = 80, 20
 """Wrong tools per choice in a large catalogue: the likeliest ones, and random ones."""
 SMALL_TALK = 4_000
-CIRCUMSTANCES = ("with examples", "longer")
-"""What adds to the weights."""
+WITH_EXAMPLES = "with examples"
+"""The weights that are added where there are examples."""
 WEIGHT = {"assistant": 1.0, "metatool": 0.5, "bfcl_live": 0.5, "functionchat_ko": 1.5, "sealtools": 0.1, TOOLKITS: 0.7}
 """Weight of a row. The bot is for people; the small set in another language counts as much as a larger one."""
 WORDS_SHARE = 1 / 7
@@ -162,16 +161,15 @@ def words_only(choice: Choice) -> Choice:
 
 
 def fused(data: Sequence[Choice], without: Collection[str] = ()) -> Weights:
-    """Train the weights, and their additions with examples and for long questions, unless they are in `without`."""
-    counted = [name not in without for name in CIRCUMSTANCES]
+    """Train the weights, and their additions with examples unless WITH_EXAMPLES is in `without`."""
 
     def crossed(choice: Choice) -> Singles:
-        examples, longer = map(mul, counted, circumstances(choice.asked.astype(np.float32)))
-        return np.hstack((choice.entry, choice.entry * np.float32(examples), choice.entry * np.float32(longer)))
+        counted = WITH_EXAMPLES not in without and not choice.asked[NO_EXAMPLES]
+        return np.hstack((choice.entry, choice.entry * np.float32(counted)))
 
     found = learn([replace(choice, entry=crossed(choice)) for choice in data])
-    entry, with_examples, longer = np.split(found.entry, 3)
-    return replace(found, entry=entry, with_examples=with_examples, longer=longer)
+    entry, with_examples = np.split(found.entry, 2)
+    return replace(found, entry=entry, with_examples=with_examples)
 
 
 def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
@@ -182,8 +180,7 @@ def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
 
     return {
         "entry": named(features, weights.entry),
-        CIRCUMSTANCES[0]: named(features, weights.with_examples),
-        CIRCUMSTANCES[1]: named(features, weights.longer),
+        WITH_EXAMPLES: named(features, weights.with_examples),
         "none": named(QUESTION, weights.none),
         "constant": round(weights.constant, 4),
     }

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.reporting.section import print_progress
 from benchmarks.selectors.__main__ import DATA
 from benchmarks.training.choice_model import Choice
-from benchmarks.training.fusion import CIRCUMSTANCES, SETS, TOOLKITS, choices, entries_and_queries, fused
+from benchmarks.training.fusion import SETS, TOOLKITS, WITH_EXAMPLES, choices, entries_and_queries, fused
 from routing.tools.selection.encoder import StaticEncoder
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
 from routing.tools.selection.fusion import POLICY, Fusion, Policy
@@ -37,12 +37,12 @@ NEUTRAL: Mapping[str, Any] = {
 CLAUSES = "clauses"
 PARTS = (
     *ENTRY,
-    *(name for name in QUESTION if name not in ("words", "no examples")),
-    *CIRCUMSTANCES,
+    *(name for name in QUESTION if name != "no examples"),
+    WITH_EXAMPLES,
     *NEUTRAL,
     CLAUSES,
 )
-"""What can be left out. The two features that are not here decide how the others count."""
+"""What can be left out. The feature that is not here decides how the others count."""
 MOST_ROWS = {"sealtools": 400}
 """Rows of a set with thousands of tools, whose features take a megabyte each."""
 PROCESSES = 2

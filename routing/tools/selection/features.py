@@ -18,22 +18,15 @@ from routing.tools.selection.index_cache import IndexCache
 from routing.tools.selection.words import letter_ngrams, words
 from routing.types.vectors import Floats
 
-LEXICAL = (
-    *("bm25", "coverage", "passage bm25", "passage coverage", "passage cosine", "letters of descriptions"),
-    *("letters of examples", "letters", "letters of keywords", "keywords", "own keyword", "name"),
-)
-DENSE = (
-    *("descriptions", "description", "examples", "examples > 0.5", "many examples", "best", "best > 0.4", "best > 0.6"),
-    *("best > 0.8", "best × passage cosine", "best × coverage", "√(best × passage coverage)"),
-)
+LEXICAL = ("bm25", "coverage", "passage coverage", "passage cosine", "letters", "own keyword", "name")
+DENSE = ("descriptions", "description", "examples", "many examples", "best", "best > 0.4", "best × passage cosine")
 QUESTION = (
-    *("negatives", "negatives > 0.5", "words of negatives", "words", "best of all", "best - negatives"),
+    *("negatives", "words of negatives", "words", "best of all"),
     *("coverage of all", "entries", "no examples", "small talk", "small talk > 0"),
-    *("small talk > 2", "small talk > 4"),
 )
 """Features of the message itself, in favour of no entry."""
 
-MAX_HITS, MAX_EXAMPLES, SIMILAR = 3.0, 3.0, 0.35
+MAX_EXAMPLES, SIMILAR = 3.0, 0.35
 BLOCK = 384
 """Passages per matrix product: OpenBLAS is faster for small ones."""
 KEYWORD_WORDS = 3
@@ -55,9 +48,6 @@ class LexicalFeatures:
         self._passages_by = PassageOwners([*passages.described_by.passages, *passages.examples_by.passages], count)
         self._letters = made("letters", lambda: (letter_ngrams(text) for text in passages.described))
         self._example_letters = made("letters of examples", lambda: (letter_ngrams(text) for text in passages.examples))
-        self._keyword_letters = made(
-            "letters of keywords", lambda: (letter_ngrams(" ".join(entry.keywords)) for entry in entries)
-        )
         self._names = made("names", lambda: (words(split_identifier(entry.name)) for entry in entries))
         self._negatives = made("words of negatives", lambda: (words(text) for text in passages.negatives))
         self._keywords = _keywords(entries)
@@ -81,12 +71,11 @@ class LexicalFeatures:
         entry, passage = self._entries.match(tokens), self._passages.match(tokens)
         described = self._all.described_by.best(self._letters.match(letters).cosine)
         by_examples = self._all.examples_by.best(self._example_letters.match(letters).cosine)
-        hits, own = zip(*map(self._hits, tokens), strict=True)
         columns = (
             *(entry.bm25, entry.coverage),
-            *map(self._passages_by.best, (passage.bm25, passage.coverage, passage.cosine)),
-            *(described, by_examples, np.maximum(described, by_examples)),
-            *(self._keyword_letters.match(letters).cosine, np.stack(hits), np.stack(own)),
+            *map(self._passages_by.best, (passage.coverage, passage.cosine)),
+            np.maximum(described, by_examples),
+            np.stack([*map(self._own_keyword, tokens)]),
             self._names.match(tokens).cosine,
         )
         return np.stack(columns, 1)
@@ -95,16 +84,15 @@ class LexicalFeatures:
         """The entries that have the whole clause as a keyword."""
         return self._keywords.get(tuple(words(clause)), ((), 0.0))[0]
 
-    def _hits(self, tokens: Sequence[str]) -> tuple[Floats, Floats]:
-        """For each entry the number of its keywords in the text, and 1 / (groups that share the rarest of them)."""
-        hits, own = np.zeros(self._count, np.float32), np.zeros(self._count, np.float32)
+    def _own_keyword(self, tokens: Sequence[str]) -> Floats:
+        """For each entry 1 / (groups that share the rarest of its keywords in the text); 0 without one."""
+        own = np.zeros(self._count, np.float32)
         for size in range(1, KEYWORD_WORDS + 1):
             for start in range(len(tokens) - size + 1):
                 theirs, share = self._keywords.get(tuple(tokens[start : start + size]), ((), 0.0))
                 for entry in theirs:
-                    hits[entry] += 1
                     own[entry] = max(own[entry], share)
-        return np.minimum(hits, MAX_HITS), own
+        return own
 
     def _whole(self, entry: Entry, glossary: Glossary) -> str:
         texts = (*entry.texts, entry.category, *entry.keywords, entry.parameters, *entry.examples)
@@ -166,19 +154,9 @@ class DenseFeatures:
         many = np.bincount(by.passages, np.maximum(examples - SIMILAR, 0), by.count).astype(np.float32)
         description = _best(similarity.descriptions, rows)
         best = np.maximum(np.maximum(described, by_examples), description)
-        cosine, coverage = lexical[:, LEXICAL.index("passage cosine")], lexical[:, LEXICAL.index("coverage")]
-        passage = lexical[:, LEXICAL.index("passage coverage")]
         columns = (
-            *(
-                described,
-                description,
-                by_examples,
-                np.maximum(by_examples - 0.5, 0),
-                np.minimum(many, MAX_EXAMPLES),
-                best,
-            ),
-            *(np.maximum(best - 0.4, 0), np.maximum(best - 0.6, 0), np.maximum(best - 0.8, 0)),
-            *(best * cosine, best * coverage, np.sqrt(np.maximum(passage * best, 0))),
+            *(described, description, by_examples, np.minimum(many, MAX_EXAMPLES), best),
+            *(np.maximum(best - 0.4, 0), best * lexical[:, LEXICAL.index("passage cosine")]),
         )
         return np.array(columns).T
 
@@ -213,6 +191,5 @@ def question(
     coverage = float(lexical[:, LEXICAL.index("coverage")].max(initial=0.0))
     length = float(np.log1p(len(words(clause))))
     entries = float(np.log(max(1, len(lexical))))
-    talk = (small_talk, *(max(small_talk - least, 0) for least in (0, 2, 4)))
-    likes = (similar, max(similar - 0.5, 0), shared, length, best, best - similar, coverage, entries)
-    return np.array((*likes, float(not has_examples), *talk), np.float32)
+    likes = (similar, shared, length, best, coverage, entries)
+    return np.array((*likes, float(not has_examples), small_talk, max(small_talk, 0)), np.float32)

@@ -2,8 +2,8 @@
 
 The model is linear over absolute features and was trained as one choice among all entries and none
 (`benchmarks.training.fusion`), with one set of weights for words only and one for words and vectors. All catalogues
-share the weights. Some features count differently where there are examples, and in long questions: an example shared
-with the question says more than a description, and long questions share words with many entries."""
+share the weights. Some features count differently where there are examples: an example shared with the question says
+more than a description."""
 
 from __future__ import annotations
 
@@ -19,33 +19,23 @@ from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
 from routing.types.vectors import Floats
 
 WEIGHTS = Path(__file__).parent / "fusion.json"
-NO_EXAMPLES, LENGTH = QUESTION.index("no examples"), QUESTION.index("words")
-USUAL = 2.0
-"""Typical value of the feature "words": the logarithm of a question's length."""
+NO_EXAMPLES = QUESTION.index("no examples")
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """`entry` for the features of an entry, `none` for those of the question (in favour of showing nothing), and a
-    constant. `with_examples` is added to `entry` where there are examples, `longer` for each e-fold of words above
-    USUAL."""
+    constant. `with_examples` is added to `entry` where there are examples."""
 
     entry: Floats
     none: Floats
     constant: float
     with_examples: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
-    longer: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
 
     def odds(self, features: Floats, question: Floats) -> Floats:
         """Natural log-odds of each entry against none. `features` has shape (entries, features)."""
-        examples, longer = circumstances(question)
-        entry = np.asarray(self.entry + examples * self.with_examples + longer * self.longer, np.float32)
+        entry = self.entry if question[NO_EXAMPLES] else self.entry + self.with_examples
         return features @ entry - float(question @ self.none) - self.constant
-
-
-def circumstances(question: Floats) -> tuple[float, float]:
-    """1 if there are examples, else 0; and how much the feature "words" exceeds USUAL."""
-    return 1 - float(question[NO_EXAMPLES]), float(question[LENGTH]) - USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +61,6 @@ def _weights(stored: Mapping[str, Any], features: tuple[str, ...]) -> Weights:
         none=read("none", QUESTION),
         constant=float(stored["constant"]),
         with_examples=read("with examples", features),
-        longer=read("longer", features),
     )
 
 

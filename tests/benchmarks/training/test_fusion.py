@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.training.choice_model import Choice, learn
-from benchmarks.training.fusion import TOOLKITS, WEIGHT, choices, fused, stored, words_only
+from benchmarks.training.fusion import TOOLKITS, WEIGHT, WITH_EXAMPLES, choices, fused, stored, words_only
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
-from routing.tools.selection.fusion import USUAL, Fusion, Weights
+from routing.tools.selection.fusion import Fusion, Weights
 from routing.tools.selection.small_talk import SmallTalk
 
 ENTRY, CONSTANT = np.array([3.0, -1.0, 0.0, 2.0]), 1.0
@@ -86,18 +86,19 @@ def test_any_of_several_right_choices_counts() -> None:
     assert found @ known / np.linalg.norm(found) / np.linalg.norm(known) > 0.95
 
 
-def test_interactions_with_question_length_are_learnt() -> None:
+def test_what_counts_only_with_examples_is_learnt() -> None:
     rng = np.random.default_rng(0)
     data = []
-    for each in synthetic(2_000):
-        longer = rng.normal()
-        asked = np.where([name == "words" for name in QUESTION], USUAL + longer, 0.0)
-        shares = np.exp(np.append(each.entry[:, 0] * 2 * longer, 0.0))
+    for number, each in enumerate(synthetic(2_000)):
+        bare = number % 2
+        asked = np.where([name == "no examples" for name in QUESTION], bare, 0.0)
+        shares = np.exp(np.append(each.entry[:, 0] * 2 * (1 - bare), 0.0))
         right = int(rng.choice(9, p=shares / shares.sum()))
         data.append(Choice(each.entry, asked, () if right == 8 else (right,)))
     found = fused(data)
-    assert found.longer == pytest.approx([2, 0, 0, 0], abs=0.3)
-    assert np.abs([*found.entry, *found.with_examples]).max() < 0.3
+    assert found.with_examples == pytest.approx([2, 0, 0, 0], abs=0.3)
+    assert np.abs(found.entry).max() < 0.3
+    assert not fused(data, {WITH_EXAMPLES}).with_examples.any()
 
 
 @pytest.mark.parametrize("right", [(0,), ()])
@@ -110,8 +111,8 @@ def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 
     def some(width: int) -> Weights:
-        entry, with_examples, longer = rng.normal(size=(3, width)).astype(np.float32)
-        return Weights(entry, rng.normal(size=len(QUESTION)).astype(np.float32), -1.5, with_examples, longer)
+        entry, with_examples = rng.normal(size=(2, width)).astype(np.float32)
+        return Weights(entry, rng.normal(size=len(QUESTION)).astype(np.float32), -1.5, with_examples)
 
     made = some(len(LEXICAL)), some(len(LEXICAL) + len(DENSE))
     path = tmp_path / "fusion.json"
@@ -119,9 +120,7 @@ def test_stored_weights_are_read_back(tmp_path: Path) -> None:
     loaded = Fusion.load(path)
     assert np.allclose(flat(loaded.words), flat(made[0]), atol=1e-4)
     assert np.allclose(flat(loaded.full), flat(made[1]), atol=1e-4)
-    assert np.allclose(
-        [*loaded.full.with_examples, *loaded.full.longer], [*made[1].with_examples, *made[1].longer], atol=1e-4
-    )
+    assert np.allclose(loaded.full.with_examples, made[1].with_examples, atol=1e-4)
 
 
 def data(folder: Path, name: str = "bfcl_live") -> Path:
