@@ -20,11 +20,12 @@ from routing.tools.selection.glossary import (
     STEMMERS,
     TABLE,
     UNSPACED,
-    WITH_DIACRITICS,
     Kind,
     hashed,
+    readers,
+    spelled,
 )
-from routing.tools.selection.words import normal, written, written_with_diacritics
+from routing.tools.selection.words import normal, written
 
 FOLDER = TABLE.parent / "glossaries"
 COMMON = "en.txt"
@@ -58,9 +59,9 @@ def compiled(folder: Path = FOLDER) -> dict[str, NDArray[Any]]:
             _speaks(speakers, 0, meant)
             if language not in UNSPACED:
                 _speaks(speakers, bit, form, without=common if language in MONOSYLLABIC else ())
-        for read in (written_with_diacritics, written) if language in WITH_DIACRITICS else (written,):
+        for read in readers(language):
             for meant, form in lines:
-                for kind, text in _keys(language, form, read, stemmer):
+                for kind, text in _keys(language, spelled(language, form), read, stemmer):
                     meanings.setdefault(hashed(f"{language}{kind}{text}"), english[meant])
     keys, words = sorted(meanings), sorted(speakers)
     return {

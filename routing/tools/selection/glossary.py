@@ -10,7 +10,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -33,27 +33,43 @@ STEMMERS = {
 }
 _ALPHABETS = (
     (0x370, 0x400, ("el",)),
-    (0x400, 0x530, ("ru", "sr")),
+    (0x400, 0x530, ("ru", "sr", "kk")),
     (0x600, 0x700, ("ar", "fa")),
     (0x900, 0x980, ("hi",)),
 )
-"""First and last + 1 code point of each alphabet but Latin, and the languages whose stemmers read it."""
+"""First and last + 1 code point of each alphabet but Latin, and the languages whose inflected words are recognised."""
 _LATIN = tuple(code for code in STEMMERS if code == "sr" or not any(code in codes for *_, codes in _ALPHABETS))
 _LAST_LATIN = 0x24F
 UNSPACED = {"ja": 12, "zh": 12, "th": 20}
 """Languages without spaces between words, with the maximum length of a word in characters."""
 COMPOUNDING = ("da", "de", "fi", "hu", "nl", "no", "sv")
-WITH_DIACRITICS = ("cs", "fi", "hu", "no", "ro", "vi")
+WITH_DIACRITICS = ("cs", "fi", "fr", "hu", "it", "no", "ro", "vi")
 """Languages whose words are told apart by diacritics, for people who write them."""
 WITHOUT_SEPARABLE_VERBS = ("bn", "hi", "ur", "vi")
 """Languages without separable verbs, whose phrases of two words would be found by accident."""
-KOREAN = "ko"
+KOREAN, SERBIAN = "ko", "sr"
+_APOSTROPHES = str.maketrans("'’", "  ")
+_CYRILLIC = dict(zip("абвгдђежзијклљмнњопрстћуфхцчџш", "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split()))
+_SPELLINGS = {
+    **{"fr": _APOSTROPHES, "it": _APOSTROPHES},
+    SERBIAN: str.maketrans(_CYRILLIC | {letter.upper(): latin for letter, latin in _CYRILLIC.items()}),
+}
+"""An apostrophe ends an elided word ("l'heure", "dov'è"); Serbian has two alphabets."""
+_ENDINGS = {
+    "kk": re.compile(
+        "(?:[лдт][ае]р|с?[ыі]|[ыі]?[мң]|[ыі]?[мң][ыі]з|[дтн][ыі]ң?|н|[ғгқк][ае]н?|[дтн][ае]н?|н[дт][ае]н?|[мбп]ен|[ғгқк][ыі]"
+        "|у|а|е|й|[ыі]?п|[ае]?й?т[ыі]н|с[ае]|[мбп][ае]|ш[ыіае]|[мй][ыі]н|с[ыі][ңз]|й[ыі][қк]|л[ыі][қк]?|[дт][ае]й|р[ае][қк]){1,4}"
+    )
+}
+"""Chains of endings, of languages without a stemmer: plural, person, case, verb forms, comparison."""
 
 MAX_PHRASE_WORDS, GAP = 4, 5
 """Words of a phrase, and words between the parts of a separable verb (`schalte … aus`)."""
 MIN_STEM, MIN_PREFIX = 3, 4
 MAX_ENDING_SHARE = 0.45
 """Maximum share of a word that may be an ending unknown to the stemmer (agglutinative languages)."""
+MAX_ENDING = 16
+"""Letters of a chain of endings."""
 SHARED = 0.15
 """How much a word's vote shrinks with each other language that has it."""
 KNOWN_STEM = 0.5
@@ -104,7 +120,7 @@ class Glossary:
         return " ".join(self._running(language, text) if language in UNSPACED else self._spaced(language, text))
 
     def language(self, text: str) -> str:
-        """The code of the most likely known language."""
+        """The code of the most likely known language. Words of another alphabet decide alone: Latin ones may be names."""
         if len(_HANGUL.findall(text)) > 1:
             return KOREAN
         if is_unspaced(text):
@@ -112,26 +128,32 @@ class Glossary:
             if thai > kana + len(_HAN.findall(text)):
                 return "th"
             return "ja" if kana else "zh"
-        votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
         tokens = written(text)
         if all(map(self._is_common, tokens)):
             return ENGLISH
-        for word in tokens:
+        elsewhere = [word for word in tokens if ord(word[0]) > _LAST_LATIN]
+        return next((code for code in map(self._elected, (elsewhere, tokens)) if code != ENGLISH), ENGLISH)
+
+    def _elected(self, words: Sequence[str]) -> str:
+        votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
+        for word in words:
             for code, share in self._votes(word):
                 votes[code] += share
         return max(votes, key=votes.__getitem__)
 
     def _count(self, word: str) -> tuple[tuple[str, float], ...]:
         """A word's votes: (language, weight)."""
-        speakers = self._spoken(word)
+        latin = normal(spelled(SERBIAN, word))
+        speakers = [*self._spoken(word), *(code for code in self._spoken(latin) if code == SERBIAN and word != latin)]
+        if not speakers and "'" in word:
+            return self._count(max(word.split("'"), key=len))
         if speakers or len(word) < MIN_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
             return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
-        stems = ((code, self._stemmers[code].stemWord(word)) for code in _stemmed(word))
-        return tuple((code, KNOWN_STEM) for code, stem in stems if self._find(code, "~", stem) is not None)
+        return tuple((code, KNOWN_STEM) for code in _inflecting(word) if self._inflected(code, normal(spelled(code, word))))
 
     def _spaced(self, language: str, text: str) -> Iterator[str]:
-        words: list[str | None] = [*(written_with_diacritics(text) if language in WITH_DIACRITICS else written(text))]
+        words: list[str | None] = [*readers(language)[0](spelled(language, text))]
         for start, word in enumerate(words):
             if word is None:
                 continue
@@ -146,7 +168,8 @@ class Glossary:
             return (), ""
         for size in range(min(MAX_PHRASE_WORDS, len(words) - start), 1, -1):
             there = [word for word in words[start : start + size] if word is not None]
-            if len(there) == size and (meant := self._find(language, "=", " ".join(there))) is not None:
+            forms = _without_endings(language, there[-1])
+            if len(there) == size and (meant := self._first(language, (" ".join((*there[:-1], form)) for form in forms))):
                 return range(start, start + size), meant
         for end in range(start + 2, 0 if language in WITHOUT_SEPARABLE_VERBS else min(start + 2 + GAP, len(words))):
             if words[end] is not None and (meant := self._find(language, "=", f"{words[start]} {words[end]}")):
@@ -159,8 +182,7 @@ class Glossary:
             return word
         if meant := self._find(language, "=", word):
             return meant
-        stem = self._stem(language, word)
-        if len(stem) >= MIN_STEM and (meant := self._find(language, "~", stem)):
+        if meant := self._inflected(language, word):
             return meant
         if language == KOREAN:
             return " ".join(self._korean(word))
@@ -168,6 +190,17 @@ class Glossary:
             if meant := self._find(language, "<", word[:length]):
                 return meant
         return self._compound(language, word) if language in COMPOUNDING else word
+
+    def _inflected(self, language: str, word: str) -> str | None:
+        """The meaning of a word's stem."""
+        if language in _ENDINGS:
+            return self._first(language, _without_endings(language, word))
+        stem = self._stem(language, word)
+        return self._find(language, "~", stem) if len(stem) >= MIN_STEM else None
+
+    def _first(self, language: str, forms: Iterable[str]) -> str | None:
+        """The meaning of the first known form."""
+        return next(filter(None, (self._find(language, "=", form) for form in forms)), None)
 
     def _korean(self, word: str) -> Iterator[str]:
         """Longest match first: particles and endings follow without a space."""
@@ -220,8 +253,26 @@ class Glossary:
         return [code for bit, code in enumerate(self._languages) if mask >> bit & 1]
 
 
-def _stemmed(word: str) -> Sequence[str]:
-    """The languages with a stemmer for the alphabet of a word."""
+def spelled(language: str, text: str) -> str:
+    """The text in the spelling of the glossary."""
+    return text.translate(_SPELLINGS.get(language, {}))
+
+
+def _without_endings(language: str, word: str) -> Iterator[str]:
+    """A word, and what is left of it without each chain of endings, the shortest first."""
+    yield word
+    if endings := _ENDINGS.get(language):
+        seams = range(len(word) - 1, max(1, len(word) - MAX_ENDING - 1), -1)
+        yield from (word[:seam] for seam in seams if endings.fullmatch(word, seam))
+
+
+def readers(language: str) -> tuple[Callable[[str], list[str]], ...]:
+    """How words are read, the most exact way first."""
+    return (written_with_diacritics, written) if language in WITH_DIACRITICS else (written,)
+
+
+def _inflecting(word: str) -> Sequence[str]:
+    """The languages whose inflected words are recognised, for the alphabet of a word."""
     first = ord(word[0])
     if first <= _LAST_LATIN:
         return _LATIN

@@ -214,10 +214,17 @@ THAI = "air conditioner\tเครื่องปรับอากาศ\nturn 
 VIETNAMESE = "buy\tmua\nrain\tmưa\ntonight\ttối nay\ncan\tcan\n"
 
 
+KAZAKH = "reminder\tеске салғыш\nsong\tән\nanswer\tжауап\nrain\tжау\nhour\tсағат\nfind\tтап\nme\tмаған\nat\tда\n"
+SERBIAN = "play\tpusti\nmusic\tmuzika\nset\tpodesi\nshopping list\tlista za kupovinu\nfor\tza\n"
+FRENCH = "has\ta\nto\tà\nthe\tla, l'\ntime\theure\nlike\tj'aime\ntoday\taujourd'hui\nmine\tà moi\ngive\tdonne\nme\tmoi\n"
+ITALIAN = "where is\tdov'è\nand\te\nis\tè\nmusic\tmusica\nlight\tluce\nlights\tluci\n"
+
+
 @pytest.fixture(scope="module")
 def further(tmp_path_factory: pytest.TempPathFactory) -> Glossary:
     folder = tmp_path_factory.mktemp("further")
-    for code, lines in (("hu", HUNGARIAN), ("hi", HINDI), ("th", THAI), ("vi", VIETNAMESE)):
+    four = (("hu", HUNGARIAN), ("hi", HINDI), ("th", THAI), ("vi", VIETNAMESE))
+    for code, lines in (*four, ("kk", KAZAKH), ("sr", SERBIAN), ("fr", FRENCH), ("it", ITALIAN)):
         (folder / f"{code}.tsv").write_text(lines, "utf-8")
     (folder / "en.txt").write_text("can\n", "utf-8")
     return Glossary(compiled(folder))
@@ -238,6 +245,22 @@ def further(tmp_path_factory: pytest.TempPathFactory) -> Glossary:
         ("mua gì", "vi", "buy gì"),
         ("tối mua nay", "vi", "tối buy nay"),
         ("can", "en", "can"),
+        ("әнін", "kk", "song"),
+        ("сағаттарында", "kk", "hour"),
+        ("жауапты", "kk", "answer"),
+        ("жауады", "kk", "rain"),
+        ("еске салғышымды тап", "kk", "reminder find"),
+        ("маған The Time of the Lights тап", "kk", "me the time of the lights find"),
+        ("Pusti muziku", "sr", "play music"),
+        ("Пусти музику", "sr", "play music"),
+        ("подеси листа за куповину", "sr", "set shopping list"),
+        ("l'heure aujourd’hui", "fr", "the time today"),
+        ("j'aime la", "fr", "like the"),
+        ("à l'heure", "fr", "to the time"),
+        ("il a l'heure", "fr", "il has the time"),
+        ("à 50 donne moi l'heure", "fr", "to 50 give me the time"),
+        ("dov’è la musica e la luce", "it", "where is la music and la light"),
+        ("la musica è qui", "it", "la music is qui"),
     ],
 )
 def test_diacritics_spaces_and_separable_verbs_depend_on_the_language(
