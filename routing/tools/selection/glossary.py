@@ -45,7 +45,7 @@ UNSPACED = {"ja": 12, "zh": 12, "th": 20}
 COMPOUNDING = ("da", "de", "fi", "hu", "nl", "no", "sv")
 WITH_DIACRITICS = ("cs", "fi", "fr", "hu", "it", "no", "ro", "vi")
 """Languages whose words are told apart by diacritics, for people who write them."""
-WITHOUT_SEPARABLE_VERBS = ("bn", "hi", "ur", "vi")
+WITHOUT_SEPARABLE_VERBS = ("bn", "fr", "hi", "it", "ur", "vi")
 """Languages without separable verbs, whose phrases of two words would be found by accident."""
 KOREAN, SERBIAN = "ko", "sr"
 _APOSTROPHES = str.maketrans("'’", "  ")
@@ -74,11 +74,14 @@ SHARED = 0.15
 """How much a word's vote shrinks with each other language that has it."""
 KNOWN_STEM = 0.5
 OWN_ENGLISH = 0.9
+LEAD = 0.6
+"""Of English where a title does not count: more than one stem in another language."""
 
 MAX_WORD_CHARACTERS = 60
 """Letters; longer strings are not looked up."""
 CACHED_WORDS = 2_048
 
+_TITLE = re.compile(r"(?<=\S\s)[A-Z]\w*(?:\W+(?:[a-z]+\W+){0,2}[A-Z]\w*)*")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _THAI = re.compile(r"[\u0e01-\u0e3a\u0e40-\u0e4e]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -120,7 +123,8 @@ class Glossary:
         return " ".join(self._running(language, text) if language in UNSPACED else self._spaced(language, text))
 
     def language(self, text: str) -> str:
-        """The code of the most likely known language. Words of another alphabet decide alone: Latin ones may be names."""
+        """The code of the most likely known language. Latin words beside another alphabet may be names, and English ones
+        with capital letters a title."""
         if len(_HANGUL.findall(text)) > 1:
             return KOREAN
         if is_unspaced(text):
@@ -129,13 +133,15 @@ class Glossary:
                 return "th"
             return "ja" if kana else "zh"
         tokens = written(text)
-        if all(map(self._is_common, tokens)):
-            return ENGLISH
-        elsewhere = [word for word in tokens if ord(word[0]) > _LAST_LATIN]
-        return next((code for code in map(self._elected, (elsewhere, tokens)) if code != ENGLISH), ENGLISH)
+        of_another_alphabet = [word for word in tokens if ord(word[0]) > _LAST_LATIN]
+        for words, lead in ((of_another_alphabet, 0.0), (tokens, 0.0), (written(_TITLE.sub(" ", text)), LEAD)):
+            if not all(map(self._is_common, words)) and (code := self._elected(words, lead)) != ENGLISH:
+                return code
+        return ENGLISH
 
-    def _elected(self, words: Sequence[str]) -> str:
-        votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
+    def _elected(self, words: Sequence[str], lead: float) -> str:
+        """The language with the most votes; English starts with a lead."""
+        votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: lead})
         for word in words:
             for code, share in self._votes(word):
                 votes[code] += share
