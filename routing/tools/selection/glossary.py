@@ -81,7 +81,11 @@ MAX_WORD_CHARACTERS = 60
 """Letters; longer strings are not looked up."""
 CACHED_WORDS = 2_048
 
-_TITLE = re.compile(r"(?<=\S\s)[A-Z]\w*(?:\W+(?:[a-z]+\W+){0,2}[A-Z]\w*)*")
+_CAPITAL = r"[A-Z][A-Za-z][\w'’]*"
+_MORE = rf"(?:\W+(?:[a-z]+\W+){{0,2}}{_CAPITAL})"
+_WITHIN = rf"(?<=\S\s){_CAPITAL}{_MORE}*"
+_TITLES = re.compile(_WITHIN), re.compile(f"^{_CAPITAL}{_MORE}+|{_WITHIN}")
+"""Words with capital letters and up to two others between them: within a text, and also at its beginning."""
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _THAI = re.compile(r"[\u0e01-\u0e3a\u0e40-\u0e4e]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -134,7 +138,8 @@ class Glossary:
             return "ja" if kana else "zh"
         tokens = written(text)
         of_another_alphabet = [word for word in tokens if ord(word[0]) > _LAST_LATIN]
-        for words, lead in ((of_another_alphabet, 0.0), (tokens, 0.0), (written(_TITLE.sub(" ", text)), LEAD)):
+        untitled = ((written(title.sub("", text)), LEAD) for title in _TITLES)
+        for words, lead in ((of_another_alphabet, 0.0), (tokens, 0.0), *untitled):
             if not all(map(self._is_common, words)) and (code := self._elected(words, lead)) != ENGLISH:
                 return code
         return ENGLISH
