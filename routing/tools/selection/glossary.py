@@ -47,14 +47,16 @@ WITH_DIACRITICS = ("cs", "fi", "fr", "hu", "it", "no", "ro", "vi")
 """Languages whose words are told apart by diacritics, for people who write them."""
 WITHOUT_SEPARABLE_VERBS = ("bn", "fr", "hi", "it", "ur", "vi")
 """Languages without separable verbs, whose phrases of two words would be found by accident."""
+ELIDING = ("fr", "it")
+"""Languages that drop vowels before an apostrophe ("l'heure", "dov'è")."""
 KOREAN, SERBIAN = "ko", "sr"
 _APOSTROPHES = str.maketrans("'’", "  ")
 _CYRILLIC = dict(zip("абвгдђежзијклљмнњопрстћуфхцчџш", "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split()))
 _SPELLINGS = {
-    **{"fr": _APOSTROPHES, "it": _APOSTROPHES},
+    **dict.fromkeys(ELIDING, _APOSTROPHES),
     SERBIAN: str.maketrans(_CYRILLIC | {letter.upper(): latin for letter, latin in _CYRILLIC.items()}),
 }
-"""An apostrophe ends an elided word ("l'heure", "dov'è"); Serbian has two alphabets."""
+"""An apostrophe separates words, or Serbian in the other alphabet."""
 _ENDINGS = {
     "kk": re.compile(
         "(?:[лдт][ае]р|с?[ыі]|[ыі]?[мң]|[ыі]?[мң][ыі]з|[дтн][ыі]ң?|н|[ғгқк][ае]н?|[дтн][ае]н?|н[дт][ае]н?|[мбп]ен|[ғгқк][ыі]"
@@ -156,8 +158,8 @@ class Glossary:
         """A word's votes: (language, weight)."""
         latin = normal(spelled(SERBIAN, word))
         speakers = [*self._spoken(word), *(code for code in self._spoken(latin) if code == SERBIAN and word != latin)]
-        if not speakers and "'" in word:
-            return self._count(max(word.split("'"), key=len))
+        if not speakers and len(rest := word.partition("'")[2]) >= MIN_STEM:
+            return tuple(vote for vote in self._count(rest) if vote[0] in ELIDING)
         if speakers or len(word) < MIN_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
             return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
