@@ -195,6 +195,8 @@ class Glossary:
             return word
         if meant := self._find(language, "=", word):
             return meant
+        if self._is_common(word):
+            return word
         if meant := self._inflected(language, word):
             return meant
         if language == KOREAN:
