@@ -64,6 +64,8 @@ _ENDINGS = {
     )
 }
 """Chains of endings, of languages without a stemmer: plural, person, case, verb forms, comparison."""
+_VOICELESS = str.maketrans("бгғ", "пкқ")
+"""A Kazakh stem's last letter without an ending: кітап, кітабы."""
 
 MAX_PHRASE_WORDS, GAP = 4, 5
 """Words of a phrase, and words between the parts of a separable verb (`schalte … aus`)."""
@@ -278,7 +280,8 @@ def _without_endings(language: str, word: str) -> Iterator[str]:
     yield word
     if endings := _ENDINGS.get(language):
         seams = range(len(word) - 1, max(1, len(word) - MAX_ENDING - 1), -1)
-        yield from (word[:seam] for seam in seams if endings.fullmatch(word, seam))
+        for stem in (word[:seam] for seam in seams if endings.fullmatch(word, seam)):
+            yield from (stem, stem[:-1] + stem[-1].translate(_VOICELESS))
 
 
 def readers(language: str) -> tuple[Callable[[str], list[str]], ...]:

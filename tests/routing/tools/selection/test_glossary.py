@@ -214,7 +214,7 @@ THAI = "air conditioner\tเครื่องปรับอากาศ\nturn 
 VIETNAMESE = "buy\tmua\nrain\tmưa\ntonight\ttối nay\ncan\tcan\n"
 
 
-KAZAKH = "reminder\tеске салғыш\nsong\tән\nanswer\tжауап\nrain\tжау\nhour\tсағат\nfind\tтап\nme\tмаған\nat\tда\n"
+KAZAKH = "reminder\tеске салғыш\nsong\tән\nanswer\tжауап\nrain\tжау\nhour\tсағат\nfind\tтап\nme\tмаған\nat\tда\nsoundtrack\tсаундтрек\n"
 SERBIAN = "play\tpusti\nmusic\tmuzika\nset\tpodesi\nshopping list\tlista za kupovinu\nfor\tza\n"
 FRENCH = "has\ta\nto\tà\nthe\tla, l'\ntime\theure\nlike\tj'aime\ntoday\taujourd'hui\nmine\tà moi\ngive\tdonne\nme\tmoi\n"
 ITALIAN = "where is\tdov'è\nand\te\nis\tè\nmusic\tmusica\nlight\tluce\nlights\tluci\n"
@@ -248,6 +248,7 @@ def further(tmp_path_factory: pytest.TempPathFactory) -> Glossary:
         ("әнін", "kk", "song"),
         ("сағаттарында", "kk", "hour"),
         ("жауапты", "kk", "answer"),
+        ("саундтрегі", "kk", "soundtrack"),
         ("жауады", "kk", "rain"),
         ("еске салғышымды тап", "kk", "reminder find"),
         ("маған The Time of the Lights тап", "kk", "me the time of the lights find"),
