@@ -47,6 +47,8 @@ WITH_DIACRITICS = ("cs", "fi", "fr", "hu", "it", "no", "ro", "vi")
 """Languages whose words are told apart by diacritics, for people who write them."""
 WITHOUT_SEPARABLE_VERBS = ("bn", "fr", "hi", "it", "ur", "vi")
 """Languages without separable verbs, whose phrases of two words would be found by accident."""
+VERB_FINAL = ("kk", "tr")
+"""Languages whose last word begins the gloss, as the verb begins an English request."""
 ELIDING = ("fr", "it")
 """Languages that drop vowels before an apostrophe ("l'heure", "dov'è")."""
 KOREAN, SERBIAN = "ko", "sr"
@@ -128,7 +130,8 @@ class Glossary:
         language = self.language(text)
         if language == ENGLISH:
             return text
-        return " ".join(self._running(language, text) if language in UNSPACED else self._spaced(language, text))
+        found = [*(self._running(language, text) if language in UNSPACED else self._spaced(language, text))]
+        return " ".join(found[-1:] + found[:-1] if language in VERB_FINAL else found)
 
     def language(self, text: str) -> str:
         """The code of the most likely known language. Latin words beside another alphabet may be names, and English ones
