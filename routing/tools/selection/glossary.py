@@ -53,19 +53,23 @@ ELIDING = ("fr", "it")
 """Languages that drop vowels before an apostrophe ("l'heure", "dov'è")."""
 KOREAN, SERBIAN = "ko", "sr"
 _APOSTROPHES = str.maketrans("'’", "  ")
-_CYRILLIC = dict(zip("абвгдђежзијклљмнњопрстћуфхцчџш", "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split()))
-_SPELLINGS = {
+_CYRILLIC = {
+    **dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True)),
+    **{"љ": "lj", "њ": "nj", "џ": "dž"},
+}
+_SPELLINGS: Mapping[str, Mapping[int, int | str]] = {
     **dict.fromkeys(ELIDING, _APOSTROPHES),
     SERBIAN: str.maketrans(_CYRILLIC | {letter.upper(): latin for letter, latin in _CYRILLIC.items()}),
 }
-"""An apostrophe separates words, or Serbian in the other alphabet."""
+"""How texts are respelled before they are looked up: apostrophes as spaces, Serbian in Latin letters."""
 _ENDINGS = {
     "kk": re.compile(
-        "(?:[лдт][ае]р|с?[ыі]|[ыі]?[мң]|[ыі]?[мң][ыі]з|[дтн][ыі]ң?|н|[ғгқк][ае]н?|[дтн][ае]н?|н[дт][ае]н?|[мбп]ен|[ғгқк][ыі]"
-        "|у|а|е|й|[ыі]?п|[ае]?й?т[ыі]н|с[ае]|[мбп][ае]|ш[ыіае]|[мй][ыі]н|с[ыі][ңз]|й[ыі][қк]|л[ыі][қк]?|[дт][ае]й|р[ае][қк]){1,4}"
+        "(?:[лдт][ае]р|с?[ыі]|[ыі]?[мң]|[ыі]?[мң][ыі]з"
+        "|[дтн][ыі]ң?|н|[ғгқк][ае]н?|[дтн][ае]н?|н[дт][ае]н?|[мбп]ен|[ғгқк][ыі]|л[ыі][қк]?|[дт][ае]й|р[ае][қк]"
+        "|у|а|е|й|[ыі]?п|[ае]?й?т[ыі]н|с[ае]|[мбп][ае]|ш[ыіае]|[мй][ыі]н|с[ыі][ңз]|й[ыі][қк]){1,4}"
     )
 }
-"""Chains of endings, of languages without a stemmer: plural, person, case, verb forms, comparison."""
+"""Chains of endings of languages without a stemmer: plural and person; case and the like; verbs."""
 _VOICELESS = str.maketrans("бгғ", "пкқ")
 """A Kazakh stem's last letter without an ending: кітап, кітабы."""
 
@@ -81,17 +85,17 @@ SHARED = 0.15
 KNOWN_STEM = 0.5
 OWN_ENGLISH = 0.9
 LEAD = 0.6
-"""Of English where a title does not count: more than one stem in another language."""
+"""Votes that English has in advance when titles are left out; one known stem of another language is too few."""
 
 MAX_WORD_CHARACTERS = 60
 """Letters; longer strings are not looked up."""
 CACHED_WORDS = 2_048
 
-_CAPITAL = r"[A-Z][A-Za-z][\w'’]*"
-_MORE = rf"(?:\W+(?:[a-z]+\W+){{0,2}}{_CAPITAL})"
-_WITHIN = rf"(?<=\S\s){_CAPITAL}{_MORE}*"
-_TITLES = re.compile(_WITHIN), re.compile(f"^{_CAPITAL}{_MORE}+|{_WITHIN}")
-"""Words with capital letters and up to two others between them: within a text, and also at its beginning."""
+_CAPITAL = r"[A-Z][A-Za-z][\w'’]*+"
+_MORE = rf"(?:\W++(?:[a-z]++\W++){{0,2}}{_CAPITAL})"
+_WITHIN = rf"(?<=\S\s){_CAPITAL}{_MORE}*+"
+_TITLES = re.compile(_WITHIN), re.compile(f"^{_CAPITAL}{_MORE}++|{_WITHIN}")
+"""Words with capital letters, with up to two others between them: within a text, and also at its beginning."""
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _THAI = re.compile(r"[\u0e01-\u0e3a\u0e40-\u0e4e]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -134,8 +138,8 @@ class Glossary:
         return " ".join(found[-1:] + found[:-1] if language in VERB_FINAL else found)
 
     def language(self, text: str) -> str:
-        """The code of the most likely known language. Latin words beside another alphabet may be names, and English ones
-        with capital letters a title."""
+        """The code of the most likely known language: that of the words in another alphabet than Latin, else of all
+        words, else of those that are in no title. English titles occur in all languages."""
         if len(_HANGUL.findall(text)) > 1:
             return KOREAN
         if is_unspaced(text):
@@ -161,14 +165,16 @@ class Glossary:
 
     def _count(self, word: str) -> tuple[tuple[str, float], ...]:
         """A word's votes: (language, weight)."""
-        latin = normal(spelled(SERBIAN, word))
-        speakers = [*self._spoken(word), *(code for code in self._spoken(latin) if code == SERBIAN and word != latin)]
+        speakers, latin = self._spoken(word), normal(spelled(SERBIAN, word))
+        if latin != word and SERBIAN in self._spoken(latin):
+            speakers.append(SERBIAN)
         if not speakers and len(rest := word.partition("'")[2]) >= MIN_STEM:
-            return tuple(vote for vote in self._count(rest) if vote[0] in ELIDING)
+            return tuple((code, share) for code, share in self._count(rest) if code in ELIDING)
         if speakers or len(word) < MIN_PREFIX:
             share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
             return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
-        return tuple((code, KNOWN_STEM) for code in _inflecting(word) if self._inflected(code, normal(spelled(code, word))))
+        inflecting = ((code, normal(spelled(code, word))) for code in _inflecting(word))
+        return tuple((code, KNOWN_STEM) for code, form in inflecting if self._inflected(code, form))
 
     def _spaced(self, language: str, text: str) -> Iterator[str]:
         words: list[str | None] = [*readers(language)[0](spelled(language, text))]
@@ -185,9 +191,9 @@ class Glossary:
         if self._find(language, "<", f"{words[start]} ") is None:
             return (), ""
         for size in range(min(MAX_PHRASE_WORDS, len(words) - start), 1, -1):
-            there = [word for word in words[start : start + size] if word is not None]
-            forms = _without_endings(language, there[-1])
-            if len(there) == size and (meant := self._first(language, (" ".join((*there[:-1], form)) for form in forms))):
+            *before, last = (word for word in words[start : start + size] if word is not None)
+            forms = (" ".join((*before, form)) for form in _without_endings(language, last))
+            if len(before) == size - 1 and (meant := self._first(language, forms)):
                 return range(start, start + size), meant
         for end in range(start + 2, 0 if language in WITHOUT_SEPARABLE_VERBS else min(start + 2 + GAP, len(words))):
             if words[end] is not None and (meant := self._find(language, "=", f"{words[start]} {words[end]}")):
@@ -200,8 +206,6 @@ class Glossary:
             return word
         if meant := self._find(language, "=", word):
             return meant
-        if self._is_common(word):
-            return word
         if meant := self._inflected(language, word):
             return meant
         if language == KOREAN:

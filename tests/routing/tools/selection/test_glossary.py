@@ -214,9 +214,28 @@ THAI = "air conditioner\tเครื่องปรับอากาศ\nturn 
 VIETNAMESE = "buy\tmua\nrain\tmưa\ntonight\ttối nay\ncan\tcan\n"
 
 
-KAZAKH = "reminder\tеске салғыш\nsong\tән\nanswer\tжауап\nrain\tжау\nhour\tсағат\nfind\tтап\nme\tмаған\nat\tда\nsoundtrack\tсаундтрек\n"
+KAZAKH = """\
+reminder\tеске салғыш
+song\tән
+answer\tжауап
+rain\tжау
+hour\tсағат
+find\tтап
+me\tмаған
+soundtrack\tсаундтрек
+"""
 SERBIAN = "play\tpusti\nmusic\tmuzika\nset\tpodesi\nshopping list\tlista za kupovinu\nfor\tza\n"
-FRENCH = "has\ta\nto\tà\nthe\tla, l'\ntime\theure\nlike\tj'aime\ntoday\taujourd'hui\nmine\tà moi\ngive\tdonne\nme\tmoi\n"
+FRENCH = """\
+has\ta
+to\tà
+the\tla, l'
+time\theure
+like\tj'aime
+today\taujourd'hui
+mine\tà moi
+give\tdonne
+me\tmoi
+"""
 ITALIAN = "where is\tdov'è\nand\te\nis\tè\nmusic\tmusica\nlight\tluce\nlights\tluci\n"
 
 
@@ -307,8 +326,14 @@ def test_any_text_is_glossed_with_known_or_original_words(shipped: Glossary, tex
         "天气" * 10_000,
         "ы" * 20_000,
         "die " * 5_000,
+        "еске салғышым" + "ды" * 10_000,
+        "Aa" + "'" * 20_000 + "x дана",
+        "Aa bb " * 5_000,
     ],
-    ids=["one Korean word", "Korean", "one long word", "Chinese", "one Russian word", "German"],
+    ids=[
+        *("one Korean word", "Korean", "one long word", "Chinese", "one Russian word", "German"),
+        *("one Kazakh word", "apostrophes", "titles"),
+    ],
 )
 def test_glossing_takes_linear_time(shipped: Glossary, text: str) -> None:
     assert shipped.gloss(text)
