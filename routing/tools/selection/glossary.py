@@ -53,7 +53,7 @@ ELIDING = ("fr", "it")
 """Languages that drop vowels before an apostrophe ("l'heure", "dov'è")."""
 KOREAN, SERBIAN = "ko", "sr"
 _APOSTROPHES = str.maketrans("'’", "  ")
-_CYRILLIC = {
+_CYRILLIC: dict[str, int | str] = {
     **dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True)),
     **{"љ": "lj", "њ": "nj", "џ": "dž"},
 }
@@ -147,10 +147,7 @@ class Glossary:
             if thai > kana + len(_HAN.findall(text)):
                 return "th"
             return "ja" if kana else "zh"
-        tokens = written(text)
-        of_another_alphabet = [word for word in tokens if ord(word[0]) > _LAST_LATIN]
-        untitled = ((written(title.sub("", text)), LEAD) for title in _TITLES)
-        for words, lead in ((of_another_alphabet, 0.0), (tokens, 0.0), *untitled):
+        for words, lead in _ballots(text):
             if not all(map(self._is_common, words)) and (code := self._elected(words, lead)) != ENGLISH:
                 return code
         return ENGLISH
@@ -275,6 +272,16 @@ class Glossary:
         place = _place(self._words, word)
         mask = 0 if place is None else self._speakers[place]
         return [code for bit, code in enumerate(self._languages) if mask >> bit & 1]
+
+
+def _ballots(text: str) -> Iterator[tuple[Sequence[str], float]]:
+    """Words that may tell the language, and the votes that English has in advance."""
+    tokens = written(text)
+    yield [word for word in tokens if ord(word[0]) > _LAST_LATIN], 0.0
+    yield tokens, 0.0
+    for title in _TITLES:
+        if (untitled := title.sub("", text)) != text:
+            yield written(untitled), LEAD
 
 
 def spelled(language: str, text: str) -> str:
