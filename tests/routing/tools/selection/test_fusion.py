@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
-from routing.tools.selection.fusion import USUAL, WEIGHTS, Fusion, Weights
+from routing.tools.selection.fusion import WEIGHTS, Fusion, Weights
 
 
 def stored() -> dict[str, Any]:
@@ -21,7 +21,6 @@ def stored() -> dict[str, Any]:
         return {
             "entry": {name: float(at) for at, name in enumerate(features)},
             "with examples": {name: 100.0 + at for at, name in enumerate(features)},
-            "longer": {name: 200.0 + at for at, name in enumerate(features)},
             "none": {name: -float(at) for at, name in enumerate(QUESTION)},
             "constant": len(features),
         }
@@ -43,32 +42,26 @@ def test_log_odds_are_relative_to_no_tool() -> None:
     assert odds.tolist() == pytest.approx([2 - 1 - log(2), 1 - 1 - log(2), -1 - log(2)])
 
 
-def asked(no_examples: float, words: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    known = {"no examples": no_examples, "words": words}
-    return np.array([known.get(name, 0.0) for name in QUESTION], np.float32)
+def asked(no_examples: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.array([no_examples if name == "no examples" else 0.0 for name in QUESTION], np.float32)
 
 
-@pytest.mark.parametrize(
-    ("no_examples", "words", "odds"), [(1, USUAL, 1), (0, USUAL, 1 + 10), (1, USUAL + 2, 1 + 200), (0, USUAL - 1, -89)]
-)
-def test_a_feature_counts_differently_with_examples_and_in_long_questions(
-    no_examples: float, words: float, odds: float
-) -> None:
+@pytest.mark.parametrize(("no_examples", "odds"), [(1, 1), (0, 1 + 10)])
+def test_a_feature_counts_differently_with_examples(no_examples: float, odds: float) -> None:
     one = np.ones(1, np.float32)
-    weights = Weights(one, np.zeros(len(QUESTION), np.float32), 0.0, with_examples=10 * one, longer=100 * one)
-    assert weights.odds(np.ones((2, 1), np.float32), asked(no_examples, words)).tolist() == pytest.approx([odds] * 2)
+    weights = Weights(one, np.zeros(len(QUESTION), np.float32), 0.0, with_examples=10 * one)
+    assert weights.odds(np.ones((2, 1), np.float32), asked(no_examples)).tolist() == pytest.approx([odds] * 2)
 
 
 def test_each_weight_goes_to_its_feature_in_any_stored_order(tmp_path: Path) -> None:
     weights = stored()
     for part in ("words", "full"):
-        for side in ("entry", "with examples", "longer"):
+        for side in ("entry", "with examples"):
             weights[part][side] = dict(reversed(weights[part][side].items()))
     made = load(tmp_path, weights)
     assert made.words.entry.tolist() == list(range(len(LEXICAL)))
     assert made.full.entry.tolist() == list(range(len(LEXICAL) + len(DENSE)))
     assert made.words.with_examples.tolist() == [100 + at for at in range(len(LEXICAL))]
-    assert made.full.longer.tolist() == [200 + at for at in range(len(LEXICAL) + len(DENSE))]
     assert made.words.none.tolist() == [-at for at in range(len(QUESTION))]
     assert (made.words.constant, made.full.constant) == (len(LEXICAL), len(LEXICAL) + len(DENSE))
 
@@ -77,7 +70,7 @@ def test_each_weight_goes_to_its_feature_in_any_stored_order(tmp_path: Path) -> 
     ("part", "side", "name"),
     [
         *(("words", "entry", name) for name in LEXICAL[:3]),
-        *(("full", side, name) for side in ("entry", "with examples", "longer") for name in (LEXICAL[0], DENSE[-1])),
+        *(("full", side, name) for side in ("entry", "with examples") for name in (LEXICAL[0], DENSE[-1])),
         *((part, "none", name) for part in ("words", "full") for name in QUESTION[:2]),
     ],
 )
@@ -108,7 +101,7 @@ def test_feature_names_are_unique() -> None:
 def test_the_default_weights_match_the_features() -> None:
     weights = json.loads(WEIGHTS.read_text("utf-8"))
     assert {*weights} == {"words", "full"}
-    for side in ("entry", "with examples", "longer"):
+    for side in ("entry", "with examples"):
         assert {*weights["words"][side]} == {*LEXICAL}
         assert {*weights["full"][side]} == {*LEXICAL, *DENSE}
     assert {*weights["words"]["none"]} == {*weights["full"]["none"]} == {*QUESTION}
