@@ -18,7 +18,7 @@ from benchmarks.queues.order import Order, judge
 from benchmarks.queues.server import unavailable
 from benchmarks.queues.size import code_lines
 from benchmarks.queues.work import Load
-from tests.storage.conftest import missing
+from tests.postgres import missing
 
 ONE = Load(messages=3, conversations=1)
 VICTIM, OTHER = 0, 1

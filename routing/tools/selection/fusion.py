@@ -34,7 +34,7 @@ class Weights:
 
     def odds(self, features: Floats, question: Floats) -> Floats:
         """Natural log-odds of each entry against none. `features` has shape (entries, features)."""
-        entry = self.entry if question[NO_EXAMPLES] else self.entry + self.with_examples
+        entry = np.asarray(self.entry if question[NO_EXAMPLES] else self.entry + self.with_examples, np.float32)
         return features @ entry - float(question @ self.none) - self.constant
 
 

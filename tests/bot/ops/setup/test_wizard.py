@@ -191,13 +191,8 @@ async def test_a_model_for_this_machine_is_downloaded(
     talk = await dialogue(environ, *answers, ("Which model", "nothing"))
     assert "✗ The download stopped (ConnectError)." in talk.text
     async with listening(hub) as environ["HF_ENDPOINT"]:
-        answers = (
-            ("What next?", "models"),
-            ("Which model", "download"),
-            ("What next?", "keep"),
-            ("What next?", "done"),
-        )
-        talk = await dialogue(environ, *answers)
+        answers = (("What next?", "models"), ("Which model", "download"), ("What next?", "keep"))
+        talk = await dialogue(environ, *answers, ("What next?", "done"))
     assert "✗ local/tiny does not answer" in talk.text, "these are no weights"
     assert load({"WORKSPACE": str(folder)}).settings.pools["smart"] == ("local/tiny",)
     assert (folder / "models" / "tiny.gguf").read_bytes() == data
