@@ -296,7 +296,7 @@ async def at_home(on: BotHarness, folder: Path) -> AsyncIterator[Home]:
 @asynccontextmanager
 async def at_the_post(on: BotHarness, folder: Path) -> AsyncIterator[Post]:
     """`folder` must be one that a sandbox can see."""
-    on.workspace = folder / "workspace"
+    on.move(folder / "workspace")
     office, bare = Office(on), bare_repository(folder / "srv")
     write(on, TOOLKIT)
     on.env["ACCOUNT_HOSTS"] = HOST

@@ -169,7 +169,7 @@ async def test_nothing_that_a_name_on_discord_says_runs_without_a_button_press(
 @pytest.mark.system
 async def test_nothing_that_a_repository_says_runs_without_a_button_press(on: BotHarness, on_disk: Path) -> None:
     """Messages of commits, names of branches and of files."""
-    on.workspace = on_disk / "workspace"
+    on.move(on_disk / "workspace")
     if off := await Sandbox(on_disk, SandboxLimits()).reason_off():
         missing(off)
     office, here = Office(on), on.workspace / "files" / "1" / "code"

@@ -90,6 +90,12 @@ class BotHarness:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document), encoding="utf-8")
 
+    def move(self, workspace: Path) -> None:
+        """Uses this folder as the workspace, before the start."""
+        self.workspace = workspace
+        if isinstance(self.data, SqliteFile):
+            self.data = SqliteFile(workspace / self.data.path.name)
+
     @property
     def database(self) -> Path:
         """The bot's SQLite file."""
