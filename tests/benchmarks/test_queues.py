@@ -87,6 +87,7 @@ def test_a_queue_that_is_not_installed_is_named(
     assert "not installed: absent_package" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_our_claims_lose_nothing_and_keep_the_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if unavailable():

@@ -116,7 +116,7 @@ async def test_connections_are_kept(database: Database) -> None:
     for _ in range(3):
         await asyncio.gather(*(database.write(lambda c: c.exec_driver_sql("select 1")) for _ in range(50)))
     after = await process_ids(database)
-    assert len(before | after) == CONNECTIONS
+    assert len(before | after) <= CONNECTIONS
 
 
 async def test_a_write_is_a_transaction_and_a_read_needs_none(database: Database) -> None:

@@ -72,7 +72,7 @@ def killed_at(step: int, run: Callable[[], object]) -> bool:
     return killed(run, prepare)
 
 
-SWEEPS = pytest.mark.parametrize("places", [pytest.param(1, marks=pytest.mark.slow), 4], ids=["all", "some"])
+SWEEPS = pytest.mark.parametrize("places", [pytest.param(1, marks=pytest.mark.slow), 8], ids=["all", "some"])
 """How many places are between two kills."""
 
 

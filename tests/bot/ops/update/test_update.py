@@ -70,6 +70,7 @@ async def test_a_new_version_is_installed_and_answers(on: BotHarness, project: P
     assert [path.name for path in project.clone.glob(".venv.*")] == [".venv.update.lock"]
 
 
+@pytest.mark.slow
 async def test_a_version_that_does_not_get_healthy_is_taken_back(on: BotHarness, project: Project) -> None:
     assert await answers(on, "before")
     before = project.commit
@@ -164,6 +165,7 @@ async def test_a_bot_that_was_never_started_is_updated(on: BotHarness, project: 
     assert not project.database.exists()
 
 
+@pytest.mark.slow
 async def test_without_a_backup_nothing_is_changed(on: BotHarness, project: Project) -> None:
     project.publish("0.2.0")
     (project.workspace / "no-backup").touch()
