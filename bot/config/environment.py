@@ -15,6 +15,7 @@ from dotenv.parser import parse_stream
 from pydantic import SecretStr, ValidationError
 
 from bot.config.settings import CUSTOM_SYNTAX, LIVE, POOL, SECRET_FIELDS, Settings
+from routing.config.runtime import ADDRESS_ENDINGS
 from routing.errors import ConfigError, Reason, file_reason
 from routing.types.tiers import TIERS
 
@@ -160,7 +161,7 @@ def _settings(values: Mapping[str, Any], faults: list[Reason]) -> Settings:
 
 def unknown_variables(path: Path) -> tuple[str, ...]:
     """Variables in a `.env` file that are not settings and are probably misspelled."""
-    endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
+    endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING, *ADDRESS_ENDINGS)
     known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}
     names = (name for name in _dotenv(path, []) if not POOL.fullmatch(name))  # `load` rejects pools of unknown tiers
     return tuple(name for name in names if name not in known and not name.endswith(endings))

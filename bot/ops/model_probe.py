@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from routing.errors import ModelError, Unreachable
+from routing.errors import ModelError, Reason, Unreachable
 from routing.policy.models import Models
 from routing.ports import Llm
 from routing.types.decisions import ModelChoice
@@ -22,7 +22,7 @@ async def probe(llm: Llm, models: Models, model: str, seconds: float) -> ModelEr
             async for _ in llm.stream(models.request("balanced", choice, (QUESTION,), room=ANSWER_TOKENS)):
                 return None
     except TimeoutError:
-        return Unreachable(model, f"no answer within {seconds:g} s")
+        return Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds))
     except ModelError as error:
         return error
     return Unreachable(model, "it gave an empty answer")

@@ -109,10 +109,13 @@ def variable(provider: str) -> str:
     return "".join(sign if sign.isalnum() else "_" for sign in provider).upper() + "_API_KEY"
 
 
+ADDRESS_ENDINGS = ("_BASE_URL", "_API_BASE")
+
+
 def address_variable(provider: str, variables: Mapping[str, str]) -> str:
     """The variable with a provider's address that is set, OPENAI_BASE_URL or OPENAI_API_BASE; empty if none is."""
     stem = variable(provider).removesuffix("_API_KEY")
-    return next((name for name in (f"{stem}_BASE_URL", f"{stem}_API_BASE") if variables.get(name)), "")
+    return next((name for ending in ADDRESS_ENDINGS if variables.get(name := f"{stem}{ending}")), "")
 
 
 def read_config(

@@ -106,7 +106,7 @@ class Draft:
         providers = _object(llm, "providers")
         profile = dict(_object(providers, provider))
         given = self.saved.given
-        base = base or ("" if profile.get("baseUrl") else given.get(address_variable(provider, given), ""))
+        base = base or ("" if profile.get("baseUrl") else given.get(address_variable(provider, given), "").strip())
         try:
             ADDRESS.read(base)
         except ValueError:

@@ -64,10 +64,10 @@ class ModelQuestions:
         """The draft whose model of the balanced tier answers, or with another choice. A key of the process environment
         is saved, because a service has another environment."""
         model = draft.models.configured("balanced", Preferences()).model
-        provider, saved = provider_of(model), draft.saved
+        provider, saved, tried = provider_of(model), draft.saved, draft
         if provider in saved.keys and variable(provider) in saved.given:
-            draft = draft.put_key(provider, saved.keys[provider])
-        return await self._answering(draft, model) or await self.ask(Draft.of(saved))
+            tried = draft.put({variable(provider): saved.keys[provider]}).put_provider(provider)
+        return await self._answering(tried, model) or await self.ask(draft)
 
     def _choices(self, ollama: str | None) -> dict[str, str]:
         say, choices = self.say, {}

@@ -70,7 +70,7 @@ class Wizard:
         for platform in PLATFORMS:
             if platform not in configured or not await self._note_account(platform):
                 await self._token(platform)
-            elif token := self._draft.saved.given.get(platform.enabled_by.upper()):
+            elif token := self._draft.saved.given.get(platform.enabled_by.upper(), "").strip():
                 self._draft = self._draft.put_token(platform, token)  # a service has another environment
         return await self._finish_first()
 

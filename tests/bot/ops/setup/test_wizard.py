@@ -273,6 +273,22 @@ async def test_a_refused_key_of_the_environment_brings_the_question_of_the_model
     talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
     assert "✗ OpenAI refuses the key. Copy it whole, or make a new one." in talk.shown
     assert BAD not in env_text(folder)
+    assert f"TELEGRAM_BOT_TOKEN={tg.token}" in env_text(folder), "what was typed before is kept"
+
+
+async def test_a_key_of_the_environment_leaves_the_pools_alone(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    write_env(folder, "TIER_DEEP_POOL=local/a\n")
+    environ |= {
+        "OPENAI_API_KEY": f"{GOOD} ",
+        "OPENAI_BASE_URL": f"{ms.openai_base} ",
+        "TELEGRAM_BOT_TOKEN": f"{tg.token}\r",
+    }
+    await dialogue(environ, NO_DISCORD)
+    saved = load({"WORKSPACE": str(folder)})
+    assert saved.settings.pools == {"deep": ("local/a",)}
+    assert saved.keys == {"openai": GOOD}
 
 
 async def test_an_ollama_that_fails_is_said(environ: dict[str, str], tg: TelegramServer, ms: ModelServer) -> None:
