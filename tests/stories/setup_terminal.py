@@ -65,6 +65,15 @@ class Terminal:
         """Takes the first choice of a question."""
         await self.answers_with(question, "")
 
+    async def presses_enter_until(self, question: str, pattern: str) -> str:
+        """The same, again every ten seconds: an answer typed while a question is drawn may get lost."""
+        await self.presses_enter(question)
+        for _ in range(5):
+            if not await self.process.expect([pattern, pexpect.TIMEOUT], timeout=10, async_=True):
+                return str(self.process.match.group(1))
+            self.process.send("\r")
+        return await self.sees(pattern)
+
     async def ends(self) -> int | None:
         """Presses Ctrl-C; returns the exit code."""
         self.process.sendintr()

@@ -146,7 +146,7 @@ async def test_tools_allowed_in_the_owners_files_need_no_confirmation(on: BotHar
         on.config["tools"] = {"allow": ["office_send_mail"]}
     calls(on, "send_mail", MAIL)
     async with at_work(on):
-        assert (await ask(on, "mail Bob")).text == "Done: send_mail is done, number 4711"
+        assert (await ask(on, "hello")).text == "Done: send_mail is done, number 4711"
         assert f"Allowed for everyone in {where}: office_send_mail" in (text := (await ask(on, "/tools")).text)
         assert "Ask before each run: office_delete_all" in text
         assert f"is allowed in {where}; remove it there." in (await ask(on, "/tools ask office_send_mail")).text

@@ -94,8 +94,7 @@ async def test_each_mistake_is_explained_and_can_be_corrected(
             await terminal.sees("✗ OpenAI refuses the key. Copy it whole, or make a new one.")
             await terminal.answers_with("OpenAI key", KEY)
             await terminal.sees(f"✗ Another program listens on port {taken}")
-            await terminal.presses_enter("Another port")
-            on.tg.say(f"/start {await terminal.sees(LINK.pattern)}")
+            on.tg.say(f"/start {await terminal.presses_enter_until('Another port', LINK.pattern)}")
             assert (await on.tg.reply()).text.startswith("👑 You are the owner now.")
             on.tg.say("xyzzy")
             assert (await on.tg.reply(matching="You said")).text == "You said: xyzzy"
