@@ -176,6 +176,7 @@ async def test_an_account_can_be_unlinked(on: BotHarness, dc: DiscordServer) -> 
         await written(dc, "hello", "ali")
         assert "not one of your accounts" in (await ask(on, "/access unlink discord:5")).text
         assert f"{account.group()} is unlinked" in (await ask(on, f"/access unlink {account.group()}")).text
+        await dc.wait_for(lambda _: any("unlinked" in each.text for each in dc.dm("ali").from_bot()))
         assert "This bot is private" in (await written(dc, "hello again", "ali")).text
         assert (await ask(on, "/whoami")).text.endswith("role owner.")
         assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
