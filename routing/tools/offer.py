@@ -89,9 +89,12 @@ class Toolset:
         selection = await self._selector.select(
             question.own_words or question.text, earlier, used, (*toolkits, *lacking)
         )
-        wanted = [each for each in selection.activated if each.toolkit in missing and each.score >= SURE]
-        connect = tuple(dict.fromkeys(missing[each.toolkit] for each in wanted if each.why in ("keyword", "embed")))
         there = {each.name for each in toolkits}
+        sure = [each for each in selection.activated if each.score >= SURE]
+        served = any(each.toolkit in there for each in sure)  # words alone can't tell which of them is meant
+        certain = ("embed",) if served else ("embed", "keyword")
+        wanted = [each.toolkit for each in sure if each.toolkit in missing and each.why in certain]
+        connect = tuple(dict.fromkeys(missing[name] for name in wanted))
         selection = replace(selection, activated=tuple(each for each in selection.activated if each.toolkit in there))
         if learned:
             selection = with_learned(selection, learned, toolkits, await self._selector.most_shown(len(toolkits)))
