@@ -88,8 +88,9 @@ async def admin(on: BotHarness) -> AsyncIterator[AdminPage]:
 
 def sign_in(browser: Chrome, base: str) -> None:
     browser.get(f"{base}/sign-in")
+    until(browser, lambda: browser.switch_to.active_element.get_attribute("id") == "token")
     browser.switch_to.active_element.send_keys(TOKEN, Keys.ENTER)
-    WebDriverWait(browser, WAIT_SECONDS).until(lambda b: b.find_elements("id", "nav"))
+    until(browser, lambda: browser.find_elements("id", "nav"))
 
 
 def until(browser: Chrome, condition: Callable[[], object]) -> None:
