@@ -14,6 +14,8 @@ from handlers.languages import Say
 Answer = str | Callable[[], str]
 """What is typed, or the key of the choice; a function is called when the question comes."""
 DEFAULT = "(Enter)"
+GOOD, BAD = "sk-test-good-0000000000", "sk-test-bad-00000000000"
+NO_DISCORD = ("Discord token", "")
 
 
 class Answers:

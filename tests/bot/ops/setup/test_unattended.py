@@ -15,12 +15,10 @@ from bot.ops.setup.flags import Flags
 from bot.ops.setup.unattended import answered
 from routing.errors import ConfigError
 from tests.bot.cli import tierbot
-from tests.bot.ops.setup.answers import env_text, write_env
+from tests.bot.ops.setup.answers import BAD, GOOD, env_text, write_env
 from tests.servers.discord import DiscordServer
 from tests.servers.model import ModelServer
 from tests.servers.telegram import TelegramServer
-
-GOOD, BAD = "sk-test-good-0000000000", "sk-test-bad-00000000000"
 
 
 async def test_flags_write_both_files(
