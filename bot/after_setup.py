@@ -32,6 +32,7 @@ def run_until_answered(runner: asyncio.Runner, outcome: Outcome, workspace: Work
             stores.turns,
             app.access.new_owner_code,
             lambda: outbox.chats,
+            app.running.stopped,
             app.messaging.clock,
         )
         await first_message(bot, outcome.accounts, say, show)

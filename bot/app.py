@@ -82,6 +82,7 @@ class App:
     scheduler: Scheduler
     live: LiveConfig
     sign_in_links: SignInLinks
+    running: RunningTurns
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -218,7 +219,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     backups = ScheduledBackups(workspace, stores.people, stores.state, notices, messaging.platforms, clock)
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
-    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live, links)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live, links, running)
 
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())

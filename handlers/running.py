@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ class RunningTurns:
     def __init__(self) -> None:
         self._turns: dict[ChatKey, _Turn] = {}
         self.queued = 0
+        self.stopped = Counter[UserKey]()
+        """The number of each user's turns that were stopped, since the start."""
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -71,4 +74,5 @@ class RunningTurns:
         if turn is None or turn.stop.requested:
             return False
         turn.stop.request()
+        self.stopped[turn.user] += 1
         return True

@@ -176,8 +176,9 @@ async def waiting(
     """A running bot for which setup waits: what it shows, and its task."""
     async with running(on) as app:
         stores, outbox, shown = app.messaging.stores, app.messaging.outbox, list[str]()
-        platforms, new_code = app.messaging.platforms, app.access.new_owner_code
-        bot = RunningBot(platforms, stores.people, stores.turns, new_code, lambda: outbox.chats, app.messaging.clock)
+        platforms, new_code, stopped = app.messaging.platforms, app.access.new_owner_code, app.running.stopped
+        clock = app.messaging.clock
+        bot = RunningBot(platforms, stores.people, stores.turns, new_code, lambda: outbox.chats, stopped, clock)
         task = asyncio.create_task(first_message(bot, dict(accounts), Say(""), shown.append))
         yield shown, task
         task.cancel()
@@ -202,6 +203,22 @@ async def test_setup_waits_for_the_answer_to_the_owner(on: BotHarness) -> None:
         await until(lambda: shown[-1].startswith("✗ The bot could not answer: the chat says why."))
         assert not task.done()
         await ask(on, "hello again")
+        await until(task.done)
+        assert shown[-1] == "✓ The bot has answered. Everything works."
+
+
+async def test_an_answer_that_was_stopped_is_no_fault(on: BotHarness) -> None:
+    async with waiting(on, ON_TELEGRAM) as (shown, task):
+        await until(lambda: len(shown) == 2)
+        gate = on.ms.gate("never")
+        on.tg.say("hello")
+        await gate.reached()
+        on.tg.say("/stop")
+        await until(lambda: shown[-1] == "⏹ You stopped this answer. Write another question.")
+        on.ms.fail(401)
+        await ask(on, "hello again")
+        await until(lambda: shown[-1].startswith("✗ The bot could not answer: the chat says why."))
+        await ask(on, "hello once more")
         await until(task.done)
         assert shown[-1] == "✓ The bot has answered. Everything works."
 

@@ -6,26 +6,29 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from bot.adapters.shared.descriptor import CODE, BotAccount
 from bot.platforms import PLATFORMS
 from handlers.languages import Say
 from routing.ports import Clock, PeopleStore, TurnStore
-from routing.types.usage import TurnReport
+from routing.types.messages import UserKey
 
 POLL_SECONDS = 0.5
+_Result = Literal["answered", "stopped", "failed"] | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunningBot:
     """What setup watches: `platforms` are those that run, `new_code` makes an owner code, `unsent` counts the chats
-    that wait for a reply."""
+    that wait for a reply, `stopped` each user's turns that were stopped."""
 
     platforms: Collection[str]
     people: PeopleStore
     turns: TurnStore
     new_code: Callable[[], Awaitable[str]]
     unsent: Callable[[], int]
+    stopped: Mapping[UserKey, int]
     clock: Clock
 
 
@@ -48,10 +51,13 @@ async def first_message(
     if len(missing) == len(bot.platforms):
         await _until(partial(_has_owner, bot))
         show(say("✓ You are the owner. Write a question to the bot."))
-    await _until(partial(_has_replied, bot, since))
-    if not await _has_answered(bot, since):
-        show(say("✗ The bot could not answer: the chat says why. Ctrl-C stops it; then run tierbot setup again."))
-        await _until(partial(_has_answered, bot, since))
+    said: set[_Result] = {None}
+    while (result := await _result(bot, since)) != "answered":
+        if result not in said:
+            said.add(result)
+            failed = "✗ The bot could not answer: the chat says why. Ctrl-C stops it; then run tierbot setup again."
+            show(say(failed if result == "failed" else "⏹ You stopped this answer. Write another question."))
+        await asyncio.sleep(POLL_SECONDS)
     show(say("✓ The bot has answered. Everything works."))
 
 
@@ -74,18 +80,14 @@ async def _has_owner(bot: RunningBot) -> bool:
     return any(owner.platform in bot.platforms for owner in await bot.people.owners())
 
 
-async def _has_replied(bot: RunningBot, since: float) -> bool:
-    """Whether an owner got a reply to a question, which may be an error."""
-    return bool(await _reports(bot, since)) and not bot.unsent()
-
-
-async def _has_answered(bot: RunningBot, since: float) -> bool:
-    """Whether a model has answered an owner, and the answer was sent."""
-    return any(each.turns > each.unanswered for each in await _reports(bot, since)) and not bot.unsent()
-
-
-async def _reports(bot: RunningBot, since: float) -> list[TurnReport]:
-    """The reports on the turns of owners."""
+async def _result(bot: RunningBot, since: float) -> _Result:
+    """What came of the owners' questions; None while there is no reply, or one is not sent yet."""
     owners = [owner for owner in await bot.people.owners() if owner.platform in bot.platforms]
     people = {person.id for owner in owners if (person := await bot.people.find(owner)) is not None}
-    return [report for person_id in people for report in await bot.turns.by_tier(since, person_id)]
+    reports = [report for person_id in people for report in await bot.turns.by_tier(since, person_id)]
+    if not reports or bot.unsent():
+        return None
+    if any(each.turns > each.unanswered for each in reports):
+        return "answered"
+    stopped = sum(bot.stopped.get(owner, 0) for owner in owners)
+    return "failed" if sum(each.unanswered for each in reports) > stopped else "stopped"
