@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import httpx
 from pydantic import SecretStr
@@ -14,11 +15,23 @@ from bot.ops.checks.inspection import Inspection
 from bot.ops.checks.providers import ask_models
 from bot.ops.setup.draft import Draft
 from bot.ops.web import client
-from routing.catalog.discovery import discover
-from routing.catalog.ollama import running_ollama
-from routing.errors import ModelError, Reason
-from routing.types.model_names import OLLAMA, provider_of
+from routing.catalog.discovery import PROVIDERS, discover
+from routing.catalog.ollama import RunningOllama, address, running_ollama
+from routing.catalog.provider_models import DiscoveryError
+from routing.config.runtime import variable
+from routing.errors import KeyRejected, OutOfCredit, RateLimited, Reason
+from routing.types.llm import NO_KEY
+from routing.types.model_names import OLLAMA, OWN_MACHINE, provider_of
 
+TITLES = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic (Claude)",
+    "gemini": "Google (Gemini)",
+    "xai": "xAI",
+    "openrouter": "OpenRouter",
+    "deepseek": "DeepSeek",
+}
+"""Names that are not the capitalised name of the provider."""
 SECONDS = 15.0
 """Timeout for a service. A model may take five times as long."""
 OLLAMA_SECONDS = 2.0
@@ -38,26 +51,101 @@ def tier_model(draft: Draft, provider: str) -> str | None:
 
 async def offered(draft: Draft, provider: str) -> tuple[str, ...]:
     """The models that a provider lists, as provider/model. Raises DiscoveryError."""
-    profile = replace(draft.models.config.profile(provider), timeout_seconds=SECONDS)
+    profile = draft.models.config.profile(provider)
+    profile = replace(profile, api_key=profile.api_key or NO_KEY, timeout_seconds=SECONDS)
     async with client(draft.environment.settings.https_proxy) as web:
         return tuple(model.id for model in await discover(profile, web))
 
 
-async def probe_model(draft: Draft, model: str) -> ModelError | None:
-    """Ask a model for one word; the error if it does not answer."""
-    environment = draft.environment
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a provider's check found, in one sentence.
+
+    works: a model answers, or the models are listed. unsure: that can't be told yet. refused: it refuses the key. busy:
+    it accepts the key, but does not answer now. fails: everything else.
+    """
+
+    verdict: Literal["works", "unsure", "refused", "busy", "fails"]
+    words: str
+
+
+async def check_provider(draft: Draft, provider: str, model: str = "") -> Checked:
+    """Asks the model for one word; by default one that a tier uses. Without one, or without a key, the provider is only
+    asked for its list."""
+    has_key = bool(draft.models.config.profile(provider).api_key)
+    if not model and (has_key or provider in OWN_MACHINE):
+        model = tier_model(draft, provider) or ""
+    return await (_asked(draft, model, has_key) if model else _listed(draft, provider, has_key))
+
+
+async def _asked(draft: Draft, model: str, has_key: bool) -> Checked:
+    title, environment = title_of(provider_of(model)), draft.environment
     inspection = Inspection(environment, Workspace(environment), time.time, SECONDS)
-    return (await ask_models(inspection, draft.models, [model])).get(model)
+    error = (await ask_models(inspection, draft.models, [model])).get(model)
+    if error is None:
+        return Checked("works", Reason("{title}: {model} answers.", title=title, model=model))
+    if isinstance(error, KeyRejected):
+        return _refused(title) if has_key else Checked("refused", Reason("{title} wants a key.", title=title))
+    why = error.raw.rstrip(".") if error.raw else error.reason
+    if isinstance(error, OutOfCredit | RateLimited):
+        words = "{title} accepts the key, but {model} does not answer now: {why}."
+        return Checked("busy", Reason(words, title=title, model=model, why=why))
+    return Checked("fails", Reason("{model} does not answer: {why}.", model=model, why=why))
 
 
-def refused_key(title: str) -> Reason:
-    """What to say to a key that its provider refuses."""
-    return Reason("{title} refuses the key. Copy it whole, or make a new one.", title=title)
+async def _listed(draft: Draft, provider: str, has_key: bool) -> Checked:
+    title = title_of(provider)
+    try:
+        count = len(await offered(draft, provider))
+    except DiscoveryError as error:
+        if error.upstream not in (401, 403):
+            return Checked("fails", str(error))
+        if has_key:
+            return _refused(title)
+        words = "{title}: something answers at {address}, but it can't be checked further without a key."
+        address = draft.models.config.profile(provider).base_url
+        return Checked("unsure", Reason(words, title=title, address=address))
+    words = "{title} lists {count} models; none was asked for a word, because {why}."
+    why = Reason("no tier uses one" if has_key or provider in OWN_MACHINE else "there is no key")
+    return Checked("works", Reason(words, title=title, count=count, why=why))
 
 
-async def find_ollama(draft: Draft) -> str | None:
-    """The best model of an Ollama that is running, as ollama/model; None if there is none."""
+def _refused(title: str) -> Checked:
+    return Checked("refused", Reason("{title} refuses the key. Copy it whole, or make a new one.", title=title))
+
+
+def given_providers(draft: Draft) -> tuple[str, ...]:
+    """Providers with a key in the process environment, those of the tiers first. Others use such names, too, so a
+    provider must be known, be used by a tier, or have an address."""
+    config = draft.models.config
+    used = dict.fromkeys(provider_of(model) for pool in config.pools.values() for model in pool)
+    addressed = (name for name, profile in config.profiles.items() if profile.base_url)
+    return tuple(name for name in dict.fromkeys((*used, *PROVIDERS, *addressed)) if draft.given(variable(name)))
+
+
+async def find_ollama(draft: Draft) -> RunningOllama | None:
+    """An Ollama that is running and has a model that can chat."""
     base = draft.models.config.profile(OLLAMA).base_url or ""
     async with httpx.AsyncClient(timeout=OLLAMA_SECONDS, trust_env=False) as web:
-        found = await running_ollama(web, base.rstrip("/").removesuffix("/v1"), OLLAMA_SECONDS)
-    return found.best if found is not None else None
+        return await running_ollama(web, base.rstrip("/").removesuffix("/v1"), OLLAMA_SECONDS)
+
+
+async def with_given_ollama(draft: Draft) -> tuple[Draft, Checked | None]:
+    """The draft with OLLAMA_HOST of the process environment if an Ollama answers there. None if it is not set, or if
+    runtime-config.json has another address."""
+    host = draft.saved.given.get("OLLAMA_HOST", "").strip()
+    where = address(host)
+    if not host or draft.models.config.profile(OLLAMA).base_url != f"{where}/v1":
+        return draft, None
+    found = await find_ollama(draft)
+    if found is None:
+        words = "OLLAMA_HOST is not saved: no Ollama with a model that can chat answers at {address}."
+        return draft, Checked("unsure", Reason(words, address=where))
+    words = "Ollama answers at {address} and has {model}."
+    kept = draft.put_given("OLLAMA_HOST")
+    return kept, Checked("works", Reason(words, address=where, model=found.best.partition("/")[2]))
+
+
+def title_of(provider: str) -> str:
+    """How people know the provider."""
+    return TITLES.get(provider, provider.capitalize())

@@ -47,14 +47,12 @@ def _dialogue(runner: asyncio.Runner, draft: Draft, flags: Flags, conceal: Conce
         raise ConfigError("Add --non-interactive to use the flags; without it, setup asks.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("setup asks questions, so it needs a terminal; or use --non-interactive and flags.")
-    for provider, base in flags.bases.items():
-        draft = draft.put_provider(provider, base)
     wizard = Wizard(draft, TerminalPrompts(say), say, conceal, service.available(), show)
     if words := service.elsewhere(draft.saved, say):
         show(words)
     try:
         with without_echo():
-            outcome = runner.run(wizard.run())
+            outcome = runner.run(wizard.run(flags.bases))
     except (KeyboardInterrupt, EOFError):
         show("\n" + (say("Stopped. What was saved stays.") if wizard.saved else say("Stopped. Nothing was changed.")))
         return 130

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from bot.config.environment import Environment, load
 from bot.config.settings import Settings, pool_variable
 from bot.config.workspace import Workspace
 from bot.ops import env_file
+from bot.platforms import PLATFORMS
 from handlers.languages import Say
 from routing.config import jsonfile
 from routing.config.kinds import ADDRESS
@@ -24,6 +25,7 @@ from routing.types.model_names import OWN_MACHINE, provider_of
 from routing.types.tiers import TIERS
 
 POOLS = tuple(map(pool_variable, TIERS))
+_PROXY = "HTTPS_PROXY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +81,57 @@ class Draft:
     @property
     def shadowed(self) -> tuple[str, ...]:
         """Changed variables to which the process environment gives another value, which wins over `.env`."""
-        given = self.saved.given
-        return tuple(name for name, value in self.variables.items() if given.get(name, "") not in ("", value or ""))
+        return tuple(name for name, value in self.variables.items() if self._from_shell(name) not in ("", value or ""))
 
     def put(self, values: Mapping[str, str | None]) -> Draft:
         """With these variables."""
         return replace(self, variables={**self.variables, **values})
 
+    def given(self, secret: str) -> str:
+        """The value of a secret that the process environment sets, itself or with X_FILE; empty if it does not."""
+        is_given = self._from_shell(secret) or self._from_shell(_pointer(secret))
+        return self.saved.variables.get(secret, "") if is_given else ""
+
+    def _from_shell(self, name: str) -> str:
+        """A variable of the process environment; the path of a secret's file is absolute. Empty if it is not set."""
+        value = self.saved.given.get(name, "").strip()
+        return str(Path(value).absolute()) if value and name.endswith(_pointer("")) else value
+
+    def without(self, name: str) -> Draft:
+        """As if the process environment did not have this variable or secret."""
+        given = {key: value for key, value in self.saved.given.items() if key not in (name, _pointer(name))}
+        return replace(self, saved=load(given))
+
+    def put_given(self, *names: str) -> Draft:
+        """With these variables of the process environment, which a service does not inherit."""
+        return self.put({name: value for name in names if (value := self._from_shell(name))})
+
+    def put_secret(self, name: str, value: str | None) -> Draft:
+        """With this secret; one that is saved, itself or with X_FILE, stays so. If it is from a file that X_FILE of the
+        process environment names, X_FILE is put."""
+        if value and not self.given(name) and value == self.environment.variables.get(name):
+            return self
+        path = self._from_shell(_pointer(name))
+        if value and path and value == self.given(name) and not self._from_shell(name):
+            return self.put({name: None, _pointer(name): path})
+        return self.put({name: value, _pointer(name): None})
+
     def put_token(self, platform: PlatformDescriptor, token: str | None) -> Draft:
-        """With this token, and with the platform's variables of the process environment, such as the address that the
-        token was checked against."""
-        kept = {name: self.saved.given[name] for name in _addresses(platform) if self.saved.given.get(name)}
-        return self.put({**(kept if token else {}), platform.enabled_by.upper(): token})
+        """With this token, and with the addresses of the process environment that it was checked with."""
+        addressed = self.put_given(*_addresses(platform), _PROXY) if token else self
+        return addressed.put_secret(platform.enabled_by.upper(), token)
 
     def put_key(self, provider: str, key: str) -> Draft:
         """With this key. Pools of models on this machine are removed, because they would keep the provider unused."""
         settings = self.environment.settings
         pools = {name: parse_pool(getattr(settings, name.lower())) for name in POOLS}
         local = {name: None for name, pool in pools.items() if pool and {*map(provider_of, pool)} <= OWN_MACHINE}
-        return self.put({**local, variable(provider): key}).put_provider(provider)
+        return self.put(local).put_given(_PROXY).put_secret(variable(provider), key).put_provider(provider)
+
+    def put_given_key(self, provider: str) -> Draft:
+        """With the provider's key of the process environment. The pools stay."""
+        name = variable(provider)
+        return self.put_given(_PROXY).put_secret(name, self.given(name)).put_provider(provider)
 
     def put_provider(self, provider: str, base: str = "") -> Draft:
         """With the provider in runtime-config.json; with its address, if it is given here or in the process
@@ -122,10 +156,19 @@ class Draft:
         """With this model as the only one of each tier."""
         return self.put(dict.fromkeys(POOLS, model))
 
-    def put_owner(self, owner: UserKey) -> Draft:
-        """With one more owner."""
-        owners = dict.fromkeys((*self.environment.settings.owners, owner))
-        return self.put({"BOT_OWNERS": ",".join(map(str, owners))})
+    def put_owners(self, owners: Iterable[str]) -> Draft:
+        """With these owners only. Raises ConfigError for a wrong form, and for a new one of an unknown platform."""
+        draft = self.put({"BOT_OWNERS": ",".join(dict.fromkeys(owners)) or None})
+        known = [platform.name for platform in PLATFORMS]
+        for owner in draft.environment.settings.owners:
+            if owner.platform not in known and owner not in self.environment.settings.owners:
+                words = "BOT_OWNERS: {owner} is on none of the platforms {known}."
+                raise ConfigError(Reason(words, owner=owner, known=", ".join(known)))
+        return draft
+
+    def add_owners(self, *owners: UserKey | str) -> Draft:
+        """With these owners, too."""
+        return self.put_owners(map(str, (*self.environment.settings.owners, *owners)))
 
     def save(self) -> tuple[Path, ...]:
         """Write what has changed; returns the files. Raises ConfigError that says what was not saved."""
@@ -159,6 +202,11 @@ def saved_lines(draft: Draft, written: Sequence[Path], say: Say) -> Iterator[str
         yield say(words, names=", ".join(draft.shadowed))
     if Workspace(draft.saved).in_use():
         yield say("The bot is running: it uses new keys within seconds, and new tokens after a restart.")
+
+
+def _pointer(secret: str) -> str:
+    """The variable that names a secret's file."""
+    return f"{secret}_FILE"
 
 
 def _addresses(platform: PlatformDescriptor) -> tuple[str, ...]:

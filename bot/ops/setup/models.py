@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
 
 from bot.config.workspace import Workspace
 from bot.ops.download import HUB, WEIGHTS, fetch, show_progress
 from bot.ops.setup import checks
+from bot.ops.setup.checks import title_of
 from bot.ops.setup.draft import Draft
 from bot.ops.setup.prompts import Prompts
 from bot.ops.web import client
 from handlers.languages import Say
 from routing.catalog.discovery import PROVIDERS
+from routing.catalog.ollama import RunningOllama
 from routing.catalog.provider_models import DiscoveryError
 from routing.config.runtime import variable
-from routing.errors import ConfigError, KeyRejected
+from routing.errors import ConfigError
 from routing.llm.local.weights import engine_installed, shipped_weights
 from routing.types.model_names import LOCAL_PROVIDER, OWN_MACHINE, provider_of
 from routing.types.people import Preferences
 
-TITLES = {
-    "openai": "OpenAI",
-    "anthropic": "Anthropic (Claude)",
-    "gemini": "Google (Gemini)",
-    "xai": "xAI",
-    "openrouter": "OpenRouter",
-    "deepseek": "DeepSeek",
-}
-"""Names that are not the capitalised name of the provider."""
 _OLLAMA, _DOWNLOAD, _NOTHING = "ollama", "download", "nothing"
+_MARKS = {"works": "✓ ", "unsure": "", "refused": "✗ ", "busy": "✗ ", "fails": "✗ "}
 
 
 class ModelQuestions:
@@ -41,18 +36,52 @@ class ModelQuestions:
         self.say = say
         self._conceal = conceal
         self._show = show
+        self._given: set[str] = set()
+        """Providers whose key of the process environment was checked."""
+
+    async def take(self, draft: Draft, bases: Mapping[str, str], from_shell: bool) -> Draft:
+        """The draft with these addresses of providers and, `from_shell`, with the keys and OLLAMA_HOST of the process
+        environment, as far as they work. Raises ConfigError for an address of the wrong form."""
+        say, keys = self.say, checks.given_providers(draft) if from_shell else ()
+        for provider in dict.fromkeys((*keys, *bases)):
+            addressed = draft.put_provider(provider, bases[provider]) if provider in bases else draft
+            tried = addressed.put_given_key(provider) if provider in keys else addressed
+            verdict = await self._verdict(tried, provider, "", say("Leave it out"))
+            if verdict == "works":
+                draft = tried
+                self._given.update({provider} & {*keys})
+                continue
+            draft = addressed if verdict == "refused" else draft  # the address answers
+            if provider in keys:
+                draft = draft.without(variable(provider))
+                self._show(say("{name} is not saved.", name=variable(provider)))
+        if from_shell:
+            draft, ollama = await checks.with_given_ollama(draft)
+            if ollama is not None:
+                self._show(f"{_MARKS[ollama.verdict]}{say(ollama.words)}")
+        return draft
+
+    async def confirm(self, draft: Draft) -> Draft:
+        """The draft whose model of the balanced tier answers, or with another choice."""
+        if not draft.has_model:
+            return await self.ask(draft)
+        model = draft.models.configured("balanced", Preferences()).model
+        if provider_of(model) in self._given:
+            return draft
+        return await self._answering(draft, model) or await self.ask(draft)
 
     async def ask(self, draft: Draft) -> Draft:
         """The draft with what answers from now on."""
         ollama = await checks.find_ollama(draft)
+        best = ollama.best if ollama is not None else ""
         while True:
-            chosen = await self._prompts.choose(self.say("Which model should answer?"), self._choices(ollama))
-            match chosen:
+            choices = self._choices(draft, ollama)
+            match await self._prompts.choose(self.say("Which model should answer?"), choices):
                 case "nothing":
                     return draft
                 case "ollama":
-                    theirs = draft if draft.models.only_ollama() else draft.put_pools(ollama or "")
-                    found = await self._answering(theirs, ollama or "")
+                    theirs = draft if draft.models.only_ollama() else draft.put_pools(best)
+                    found = await self._answering(theirs, best)
                 case "download":
                     found = await self._download(draft)
                 case provider:
@@ -60,35 +89,39 @@ class ModelQuestions:
             if found is not None:
                 return found
 
-    async def confirm(self, draft: Draft) -> Draft:
-        """The draft whose model of the balanced tier answers, or with another choice. A key of the process environment
-        is saved, because a service has another environment."""
-        model = draft.models.configured("balanced", Preferences()).model
-        provider, saved, tried = provider_of(model), draft.saved, draft
-        if provider in saved.keys and variable(provider) in saved.given:
-            tried = draft.put({variable(provider): saved.keys[provider]}).put_provider(provider)
-        return await self._answering(tried, model) or await self.ask(draft)
-
-    def _choices(self, ollama: str | None) -> dict[str, str]:
+    def _choices(self, draft: Draft, ollama: RunningOllama | None) -> dict[str, str]:
         say, choices = self.say, {}
         if ollama is not None:
             words = "Ollama on this machine: {model}"
-            choices[_OLLAMA] = say(words, model=ollama.partition("/")[2])
+            choices[_OLLAMA] = say(words, model=ollama.best.partition("/")[2])
         for name in PROVIDERS:
-            choices[name] = say("{title}, with a key", title=_title(name))
+            choices[name] = say("{title}, with a key", title=title_of(name))
         if engine_installed():
             weights = WEIGHTS[0]
             words = "{name} on this machine: {size} GB to download"
             choices[_DOWNLOAD] = say(words, name=weights.name, size=round(weights.size / 1e9, 1))
-        demo = engine_installed() and shipped_weights() is not None
-        words = "Decide later: a demo model answers until then" if demo else "Decide later: nothing answers until then"
-        choices[_NOTHING] = say(words)
+        choices[_NOTHING] = self._later(draft, ollama)
         return choices
+
+    def _later(self, draft: Draft, ollama: RunningOllama | None) -> str:
+        """What it means to choose nothing now."""
+        say, models = self.say, draft.models
+        models.running = ollama if models.only_ollama() else None
+        choice = models.configured("balanced", Preferences())
+        if ollama is not None and choice.model == ollama.best:
+            return say("Decide later: {model} answers until then", model=choice.model)
+        if choice.source != "local":
+            return say("Leave it as it is: {model}", model=choice.model)
+        demo = engine_installed() and shipped_weights() is not None
+        return say(
+            "Decide later: a demo model answers until then" if demo else "Decide later: nothing answers until then"
+        )
 
     async def _provider(self, draft: Draft, provider: str) -> Draft | None:
         """The draft with a key that works; None if the question is given up."""
-        say, title = self.say, _title(provider)
-        while key := await self._prompts.secret(say("{title} key (Enter goes back):", title=title)):
+        if provider in self._given and (found := await self._tried(draft, provider)) is not None:
+            return found
+        while key := await self._prompts.secret(self.say("{title} key (Enter goes back):", title=title_of(provider))):
             self._conceal((key,))
             found = await self._tried(draft.put_key(provider, key), provider)
             if found is not None:
@@ -108,24 +141,29 @@ class ModelQuestions:
 
     async def _answering(self, draft: Draft, model: str) -> Draft | None:
         """The draft, if the model answers or is to be kept anyway; None asks for another choice."""
-        say, provider = self.say, provider_of(model)
-        title, is_local = _title(provider), provider in OWN_MACHINE
-        if is_local:
+        provider = provider_of(model)
+        other = self.say("Choose something else" if provider in OWN_MACHINE else "Enter another key")
+        return draft if await self._verdict(draft, provider, model, other) == "works" else None
+
+    async def _verdict(
+        self, draft: Draft, provider: str, model: str, other: str
+    ) -> Literal["works", "refused", "fails"]:
+        """Check the provider, again and again if that is wanted. It works, too, if it is to be kept anyway; `other` is
+        the third choice."""
+        say = self.say
+        if provider in OWN_MACHINE and model:
             self._show(say("Asking {model} for one word …", model=model))
-        while (error := await checks.probe_model(draft, model)) is not None:
-            if isinstance(error, KeyRejected):
-                problem = checks.refused_key(title)
-                self._show(f"✗ {say(problem)}")
-                return None
-            why = (error.raw or say(error.reason)).rstrip(".")
-            self._show(say("✗ {model} does not answer: {why}.", model=model, why=why))
-            other = say("Choose something else" if is_local else "Enter another key")
+        while True:
+            checked = await checks.check_provider(draft, provider, model)
+            self._show(f"{_MARKS[checked.verdict]}{say(checked.words)}")
+            if checked.verdict == "refused":
+                return "refused"
+            if checked.verdict in ("works", "unsure"):
+                return "works"
             choices = {"again": say("Try again"), "new": other, "keep": say("Use it anyway")}
             chosen = await self._prompts.choose(say("What next?"), choices)
             if chosen != "again":
-                return draft if chosen == "keep" else None
-        self._show(say("✓ {title}: {model} answers.", title=title, model=model))
-        return draft
+                return "works" if chosen == "keep" else "fails"
 
     async def _choose_model(self, draft: Draft, provider: str) -> str | None:
         """One of the models that the provider lists; None if it lists none with this key."""
@@ -135,7 +173,7 @@ class ModelQuestions:
             self._show(f"✗ {error}")
             return None
         if not found:
-            self._show(self.say("✗ {title} lists no models for this key.", title=_title(provider)))
+            self._show(self.say("✗ {title} lists no models for this key.", title=title_of(provider)))
             return None
         question = self.say("Which of its models?")
         return await self._prompts.choose(question, {model: model.partition("/")[2] for model in found})
@@ -153,7 +191,3 @@ class ModelQuestions:
         self._show(self.say("✓ {name} is here.", name=weights.name))
         model = f"{LOCAL_PROVIDER}/{target.stem}"
         return await self._answering(draft.put_pools(model), model)
-
-
-def _title(provider: str) -> str:
-    return TITLES.get(provider, provider.capitalize())

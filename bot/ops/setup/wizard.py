@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
 from bot.adapters.shared.doctor import PlatformSilent
@@ -16,6 +17,7 @@ from bot.ops.setup.models import ModelQuestions
 from bot.ops.setup.prompts import Prompts
 from bot.platforms import PLATFORMS
 from handlers.languages import Say
+from routing.config.runtime import parse_pool, variable
 from routing.errors import ConfigError
 from routing.redaction import hint
 from routing.types.people import Preferences
@@ -59,35 +61,25 @@ class Wizard:
         self.saved = False
         """Whether anything was written."""
 
-    async def run(self) -> Outcome:
-        """Ask until everything is saved. Raises ConfigError if it can't be."""
-        folder, given = self._draft.saved.settings.workspace, self._draft.saved.given
-        settings = self._draft.environment.settings
-        configured = [platform for platform in PLATFORMS if platform.configured(settings)]
-        if any(platform.enabled_by.upper() not in given for platform in configured):
+    async def run(self, bases: Mapping[str, str] = MappingProxyType({})) -> Outcome:
+        """Ask until everything is saved; `bases` are addresses of providers. Raises ConfigError if it can't be."""
+        folder, draft = self._draft.saved.settings.workspace, self._draft
+        given = {platform: draft.given(platform.enabled_by.upper()) for platform in PLATFORMS}
+        if any(platform.configured(draft.environment.settings) and not token for platform, token in given.items()):
+            self._draft = await self._models.take(draft, bases, from_shell=False)
             return await self._change()
         self._show(self.say("Setting up the bot in {folder}. Ctrl-C stops without saving anything.", folder=folder))
-        for platform in PLATFORMS:
-            if platform not in configured or not await self._note_account(platform):
-                await self._token(platform)
-            elif token := self._draft.saved.given.get(platform.enabled_by.upper(), "").strip():
-                self._draft = self._draft.put_token(platform, token)  # a service has another environment
+        self._draft = await self._models.take(draft, bases, from_shell=True)
+        for platform, token in given.items():
+            if token and await self._accepts(platform, token):
+                continue
+            self._draft = self._draft.without(platform.enabled_by.upper())
+            await self._token(platform)
         return await self._finish_first()
-
-    async def _note_account(self, platform: PlatformDescriptor) -> bool:
-        """Note whose token is set already; False if it does not work."""
-        token = secret(getattr(self._draft.environment.settings, platform.enabled_by))
-        account = await self._identified(platform, token)
-        if account is None:
-            return False
-        self._accounts[platform.name] = account
-        self._show(self.say("✓ {title}: the token belongs to {name}.", title=platform.title, name=account.name))
-        return True
 
     async def _finish_first(self) -> Outcome:
         say = self.say
-        choose = self._models.confirm if self._draft.has_model else self._models.ask
-        self._draft = await choose(self._draft)
+        self._draft = await self._models.confirm(self._draft)
         self._draft = await free_admin_port(self._draft, self._prompts, say, self._show)
         if not any(platform.configured(self._draft.environment.settings) for platform in PLATFORMS):
             self._save()
@@ -123,8 +115,8 @@ class Wizard:
     async def _done(self, chosen: str) -> Outcome:
         if chosen == "start":  # its links need the names of the bots
             for platform in PLATFORMS:
-                if platform.configured(self._draft.environment.settings):
-                    await self._note_account(platform)
+                if token := secret(getattr(self._draft.environment.settings, platform.enabled_by)):
+                    await self._account(platform, token)
         return self._outcome(start=chosen == "start", service=chosen == "service")
 
     def _outcome(self, start: bool, service: bool = False) -> Outcome:
@@ -144,14 +136,19 @@ class Wizard:
         settings, lines = environment.settings, []
         for platform in PLATFORMS:
             token = secret(getattr(settings, platform.enabled_by))
-            lines.append(f"{platform.title}: {hint(token) if token else say('off')}")
-        keys = [f"{name} {hint(key)}" for name, key in sorted(environment.keys.items())]
+            shown = self._hint(platform.enabled_by.upper(), token) if token else say("off")
+            lines.append(f"{platform.title}: {shown}")
+        keys = [f"{name} {self._hint(variable(name), key)}" for name, key in sorted(environment.keys.items())]
         lines.append(say("Keys: {keys}", keys=", ".join(keys) or say("none")))
         answering = dict.fromkeys(models.configured(tier, Preferences()).model for tier in TIERS)
         lines.append(say("Models: {models}", models=", ".join(answering)))
         owners = settings.bot_owners or say("none set here; the owner code makes one")
         lines.append(say("Owners: {owners}", owners=owners))
         return lines
+
+    def _hint(self, name: str, secret: str) -> str:
+        """The end of a secret, and whether it may be missing in the files."""
+        return f"{hint(secret)} {self.say('(from this shell)')}" if self._draft.given(name) else hint(secret)
 
     async def _token(self, platform: PlatformDescriptor) -> None:
         """Ask for a token until it is accepted or left out."""
@@ -165,17 +162,29 @@ class Wizard:
         question = say(kept if is_set else "{title} token (Enter leaves {title} out):", title=title)
         while token := await self._prompts.secret(question):
             self._conceal((token,))
-            account = await self._identified(platform, token)
-            if account is None:
-                continue
-            self._show(say("✓ {title}: the token belongs to {name}.", title=title, name=account.name))
-            account = self._accounts[platform.name] = await self._complete(platform, token, account)
-            self._draft = self._draft.put_token(platform, token)
-            if account.owner is not None:
-                self._draft = self._draft.put_owner(account.owner)
-                words = "✓ {title}: the bot belongs to {name}, who is an owner now."
-                self._show(say(words, title=title, name=account.owner_name))
-            return
+            if await self._accepts(platform, token):
+                return
+
+    async def _accepts(self, platform: PlatformDescriptor, token: str) -> bool:
+        """Whether the token works; then it is in the draft, and so is the owner of its bot."""
+        account = await self._account(platform, token)
+        if account is None:
+            return False
+        self._draft = self._draft.put_token(platform, token)
+        if account.owner is not None:
+            self._draft = self._draft.add_owners(account.owner)
+            words = "✓ {title}: the bot belongs to {name}, who is an owner now."
+            self._show(self.say(words, title=platform.title, name=account.owner_name))
+        return True
+
+    async def _account(self, platform: PlatformDescriptor, token: str) -> BotAccount | None:
+        """Whose token it is, and what the bot lacks; None if it does not work."""
+        account = await self._identified(platform, token)
+        if account is None:
+            return None
+        self._show(self.say("✓ {title}: the token belongs to {name}.", title=platform.title, name=account.name))
+        account = self._accounts[platform.name] = await self._complete(platform, token, account)
+        return account
 
     async def _keeps_platform(self, platform: PlatformDescriptor) -> bool:
         choices = {"new": self.say("Enter a new token"), "off": self.say("Turn {title} off", title=platform.title)}
@@ -212,14 +221,11 @@ class Wizard:
         say, current = self.say, self._draft.environment.settings.bot_owners
         while True:
             typed = await self._prompts.text(say("Owners, such as telegram:123,discord:456:"), current)
-            draft = self._draft.put({"BOT_OWNERS": typed or None})
             try:
-                _ = draft.environment
+                self._draft = self._draft.put_owners(parse_pool(typed))
+                return
             except ConfigError as error:
                 self._show(f"✗ {say(error.reason)}")
-            else:
-                self._draft = draft
-                return
 
     async def _yes(self, question: str) -> bool:
         """Enter says yes."""

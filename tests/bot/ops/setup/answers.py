@@ -23,7 +23,7 @@ class Answers:
 
     def __init__(self, *answers: tuple[str, Answer]) -> None:
         self._left = list(answers)
-        self.choices: list[Mapping[str, str]] = []
+        self.choices: dict[str, Mapping[str, str]] = {}
 
     @property
     def all_given(self) -> bool:
@@ -43,7 +43,7 @@ class Answers:
         return self._next(question, "")
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
-        self.choices.append(choices)
+        self.choices[question] = choices
         chosen = self._next(question, next(iter(choices)))
         assert chosen in choices, f"{chosen} is not among {list(choices)}"
         return chosen
@@ -56,8 +56,8 @@ class Dialogue:
     shown: list[str] = field(default_factory=list)
     concealed: list[str] = field(default_factory=list)
     outcome: Outcome | None = None
-    choices: Mapping[str, str] = field(default_factory=dict)
-    """Of the last question with choices."""
+    choices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By question."""
 
     @property
     def text(self) -> str:
@@ -73,13 +73,10 @@ async def dialogue(
 ) -> Dialogue:
     """Runs the dialogue with these answers; all of them must be used."""
     made, prompts = Dialogue(), Answers(*answers)
-    draft = Draft.of(load(environ))
-    for provider, base in (bases or {}).items():
-        draft = draft.put_provider(provider, base)
-    wizard = Wizard(draft, prompts, Say(language), made.concealed.extend, service, made.shown.append)
-    made.outcome = await wizard.run()
+    wizard = Wizard(Draft.of(load(environ)), prompts, Say(language), made.concealed.extend, service, made.shown.append)
+    made.outcome = await wizard.run(bases or {})
     assert prompts.all_given
-    made.choices = prompts.choices[-1] if prompts.choices else {}
+    made.choices = prompts.choices
     return made
 
 

@@ -39,7 +39,7 @@ async def test_a_provider_that_is_away_is_asked_again_or_kept(
     await ms.go_down()
     answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "openai"), ("OpenAI key", GOOD))
     again = (("What next?", "again"), ("What next?", "new"), ("OpenAI key", GOOD), ("What next?", "keep"))
-    talk = await dialogue(environ, *answers, *again, bases={"openai": ms.openai_base})
+    talk = await dialogue(environ | {"OPENAI_BASE_URL": ms.openai_base}, *answers, *again)
     assert talk.text.count("✗ openai/gpt-5.1 does not answer: Connection error.") == 3
     assert GOOD in env_text(folder)
 
@@ -68,6 +68,8 @@ async def test_ollama_is_found_and_needs_no_key(
     assert "API_KEY" not in env_text(folder)
     assert "POOL" not in env_text(folder), "it answers by itself"
     assert "Asking ollama/qwen2.5:3b for one word …" in talk.shown
+    assert talk.choices["Which model should answer?"]["nothing"] == "Decide later: ollama/qwen2.5:3b answers until then"
+    assert f"OLLAMA_HOST={ms.vendor('ollama')}\n" in env_text(folder)
     assert [call.model for call in ms.calls] == ["qwen2.5:3b"]
 
 
@@ -154,4 +156,105 @@ async def test_without_the_weights_of_the_demo_model_nothing_is_promised(
 ) -> None:
     monkeypatch.setattr("bot.ops.setup.models.shipped_weights", lambda: None)
     talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
-    assert talk.choices["nothing"] == "Decide later: nothing answers until then"
+    assert talk.choices["Which model should answer?"]["nothing"] == "Decide later: nothing answers until then"
+
+
+async def test_each_key_of_the_environment_is_tried(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    environ |= {"OPENAI_API_KEY": GOOD, "GROQ_API_KEY": GOOD, "MISTRAL_API_KEY": BAD, "GITHUB_API_KEY": GOOD}
+    environ |= {f"{name}_BASE_URL": ms.openai_base for name in ("OPENAI", "GROQ", "MISTRAL")}
+    ms.bad_keys.add(BAD)
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD)
+    assert "✓ OpenAI: openai/gpt-5.1 answers." in talk.shown
+    assert "✓ Groq lists " in talk.text
+    assert "✗ Mistral refuses the key. Copy it whole, or make a new one." in talk.shown
+    assert "MISTRAL_API_KEY is not saved." in talk.shown
+    assert load({"WORKSPACE": str(folder)}).keys == {"openai": GOOD, "groq": GOOD}
+    assert len(ms.calls) == 1
+
+
+async def test_a_key_of_the_environment_is_not_typed_again(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    environ |= {"GROQ_API_KEY": GOOD, "GROQ_BASE_URL": ms.openai_base}
+    models = (("Which model", "groq"), ("Which of its", "groq/gpt-5.1"))
+    await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, *models)
+    saved = load({"WORKSPACE": str(folder)})
+    assert (saved.keys, saved.settings.pools["smart"]) == ({"groq": GOOD}, ("groq/gpt-5.1",))
+
+
+async def test_a_key_in_a_file_stays_there(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder.parent / "key").write_text(f"{GOOD}\n", encoding="utf-8")
+    environ |= {"OPENAI_API_KEY_FILE": "key", "OPENAI_BASE_URL": ms.openai_base}
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD)
+    assert "✓ OpenAI: openai/gpt-5.1 answers." in talk.shown
+    assert GOOD not in env_text(folder)
+    assert "has other values" not in talk.text
+    assert f"OPENAI_API_KEY_FILE={folder.parent / 'key'}\n" in env_text(folder), "a service has another folder"
+    assert load({"WORKSPACE": str(folder)}).keys == {"openai": GOOD}
+
+
+async def test_a_typed_key_that_a_file_of_the_environment_hides_is_told(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    (folder.parent / "key").write_text(BAD, encoding="utf-8")
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\n")
+    environ |= {"OPENAI_API_KEY_FILE": str(folder.parent / "key"), "OPENAI_BASE_URL": ms.openai_base}
+    answers = (("What next?", "models"), ("Which model", "openai"), ("OpenAI key", GOOD), ("What next?", "done"))
+    talk = await dialogue(environ, *answers)
+    assert "OPENAI_API_KEY_FILE: the environment of this shell has other values" in talk.text
+    assert f"OPENAI_API_KEY={GOOD}\n" in env_text(folder)
+
+
+async def test_an_address_is_checked_with_the_saved_key(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\nOPENAI_API_KEY={GOOD}\nGROQ_API_KEY={GOOD}\n")
+    config = folder / "preferences" / "runtime-config.json"
+    dead = dict.fromkeys(("openai", "groq"), "http://127.0.0.1:9/v1")
+    answers = (("What next?", "new"), ("What next?", "again"), ("What next?", "new"), ("What next?", "done"))
+    talk = await dialogue(environ, *answers, bases=dead)
+    assert "✗ openai/gpt-5.1 does not answer: Connection error." in talk.shown
+    assert talk.shown.count("✗ groq can't be reached (ConnectError).") == 2
+    assert not config.exists()
+    alive = dict.fromkeys(("openai", "groq", "mistral"), ms.openai_base)
+    talk = await dialogue(environ, ("What next?", "done"), bases=alive)
+    assert "✓ OpenAI: openai/gpt-5.1 answers." in talk.shown
+    assert "no tier uses one." in talk.text
+    assert "there is no key." in talk.text
+    assert config.read_text("utf-8").count(ms.openai_base) == 3
+
+
+async def test_the_address_stays_if_only_the_key_is_refused(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    environ["OPENAI_API_KEY"] = BAD
+    ms.bad_keys.add(BAD)
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "openai"), ("OpenAI key", GOOD))
+    talk = await dialogue(environ, *answers, bases={"openai": ms.openai_base})
+    assert "OPENAI_API_KEY is not saved." in talk.shown
+    assert [call.key for call in ms.calls] == [BAD, GOOD]
+    assert load({"WORKSPACE": str(folder)}).keys == {"openai": GOOD}
+
+
+async def test_an_ollama_host_that_does_not_answer_is_not_saved(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
+    assert "OLLAMA_HOST is not saved: no Ollama with a model that can chat answers at http://127.0.0.1:9." in talk.shown
+    assert "OLLAMA_HOST" not in env_text(folder)
+
+
+async def test_a_model_that_is_set_stays_if_nothing_is_chosen(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    ms.ollama = {"qwen2.5:3b": OllamaModel()}
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\nOPENAI_API_KEY={GOOD}\n")
+    environ["OLLAMA_HOST"] = ms.vendor("ollama")
+    answers = (("What next?", "models"), ("Which model", "nothing"), ("What next?", "done"))
+    talk = await dialogue(environ, *answers)
+    assert talk.choices["Which model should answer?"]["nothing"] == "Leave it as it is: openai/gpt-5.1"

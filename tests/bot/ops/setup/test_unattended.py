@@ -14,11 +14,14 @@ from bot.ops.setup.draft import Draft
 from bot.ops.setup.flags import Flags
 from bot.ops.setup.unattended import answered
 from routing.errors import ConfigError
+from routing.types.llm import NO_KEY
 from tests.bot.cli import tierbot
 from tests.bot.ops.setup.answers import BAD, GOOD, env_text, write_env
 from tests.servers.discord import DiscordServer
-from tests.servers.model import ModelServer
+from tests.servers.model import ModelServer, OllamaModel
 from tests.servers.telegram import TelegramServer
+
+NO_OLLAMA = "OLLAMA_HOST is not saved: no Ollama with a model that can chat answers at http://127.0.0.1:9."
 
 
 async def test_flags_write_both_files(
@@ -30,7 +33,8 @@ async def test_flags_write_both_files(
     )
     assert (code, errors) == (0, "")
     assert output == (
-        "Telegram: the token belongs to @tierbot.\nopenai: openai/gpt-5.1 answers.\n"
+        "Telegram: the token belongs to @tierbot.\nOpenAI: openai/gpt-5.1 answers.\n"
+        f"{NO_OLLAMA}\n"
         f"✓ Saved in {folder / '.env'}, {folder / 'preferences' / 'runtime-config.json'}.\n"
     )
     saved = load({"WORKSPACE": str(folder)})
@@ -43,12 +47,12 @@ async def test_flags_write_both_files(
     ("flags", "sentence"),
     [
         (("--telegram-token", "123456:WRONG"), "Telegram refuses TELEGRAM_BOT_TOKEN; copy it whole from @BotFather"),
-        (("--telegram-token", "{token}", "--provider", f"openai={BAD}"), "openai refuses the key. Copy it whole"),
+        (("--telegram-token", "{token}", "--provider", f"openai={BAD}"), "OpenAI refuses the key. Copy it whole"),
         (("--provider", "openai"), "No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY."),
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
-        (("--owner", "telegram:ann"), "--owner telegram:ann: an account is a number, such as telegram:123."),
-        (("--owner", "matrix:1"), "--owner matrix:1: there is no platform matrix. Use telegram or discord."),
+        (("--owner", "telegram:ann"), "BOT_OWNERS must look like telegram:123,discord:456; entry 1"),
+        (("--owner", "matrix:1"), "BOT_OWNERS: matrix:1 is on none of the platforms telegram, discord."),
         (
             ("--base", "openai=ftp://x"),
             "The address of openai must be an http:// or https:// address",
@@ -91,7 +95,7 @@ async def test_a_taken_port_of_the_admin_page_is_told(environ: dict[str, str]) -
         port = taken.getsockname()[1]
         _, lines = await given(environ | {"ADMIN_ADDRESS": f"127.0.0.1:{port}"}, owners=("telegram:3",))
     said = f"Another program listens on port {port}, where the admin page would be: change ADMIN_ADDRESS."
-    assert lines == [said]
+    assert lines == [NO_OLLAMA, said]
 
 
 async def test_without_a_terminal_it_names_the_flags(environ: dict[str, str], folder: Path) -> None:
@@ -126,9 +130,15 @@ async def test_secrets_may_come_from_the_environment_and_from_files(
         "OPENAI_API_KEY": GOOD,
     }
     draft, lines = await given(environ | secrets, keys={"openai": ""}, bases={"openai": ms.openai_base})
-    assert lines[:2] == ["Telegram: the token belongs to @tierbot.", "Discord: the token belongs to tierbot."]
+    assert lines[:3] == [
+        "Telegram: the token belongs to @tierbot.",
+        "Discord: the token belongs to tierbot.",
+        f"Discord: the bot belongs to {dc.owner.name.lower()}, who is an owner now.",
+    ]
     draft.save()
     settings = load({"WORKSPACE": str(folder)})
+    assert settings.settings.bot_owners == f"discord:{dc.owner.id}"
+    assert dc.token not in env_text(folder), "its file is named instead"
     assert settings.keys == {"openai": GOOD}
     assert {tg.token, dc.token} <= set(settings.secrets())
 
@@ -138,7 +148,7 @@ async def test_an_address_in_the_environment_is_saved(
     environ: dict[str, str], folder: Path, ms: ModelServer, name: str
 ) -> None:
     draft, lines = await given(environ | {name: ms.openai_base}, keys={"openai": GOOD})
-    assert lines[0] == "openai: openai/gpt-5.1 answers."
+    assert lines[0] == "OpenAI: openai/gpt-5.1 answers."
     draft.save()
     saved = json.loads((folder / "preferences" / "runtime-config.json").read_text("utf-8"))
     assert saved["llm"]["providers"]["openai"]["baseUrl"] == ms.openai_base
@@ -150,6 +160,21 @@ async def test_a_missing_intent_is_a_warning(environ: dict[str, str], dc: Discor
     assert lines[1].startswith("Discord: The bot can't read messages in servers: turn on Message Content Intent")
 
 
+async def test_an_owner_on_discord_who_is_named_stays_the_only_one(environ: dict[str, str], dc: DiscordServer) -> None:
+    draft, _ = await given(environ, tokens={"discord": dc.token}, owners=("discord:5",))
+    assert draft.environment.settings.bot_owners == "discord:5"
+
+
+async def test_a_key_of_the_configuration_is_no_key_for_the_flag(
+    environ: dict[str, str], folder: Path, ms: ModelServer
+) -> None:
+    config = folder / "preferences" / "runtime-config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps({"llm": {"providers": {"openai": {"apiKey": GOOD}}}}), "utf-8")
+    with pytest.raises(ConfigError, match=r"^No key for openai: write --provider openai=KEY, or set OPENAI_API_KEY\.$"):
+        await given(environ, keys={"openai": ""}, bases={"openai": ms.openai_base})
+
+
 async def test_no_network_is_said(environ: dict[str, str], tg: TelegramServer) -> None:
     await tg.go_down()
     with pytest.raises(ConfigError, match=r"^Telegram can't be reached \(.*\). Check the internet connection.$"):
@@ -159,7 +184,7 @@ async def test_no_network_is_said(environ: dict[str, str], tg: TelegramServer) -
 async def test_an_account_without_credit_has_a_key_that_works(environ: dict[str, str], ms: ModelServer) -> None:
     ms.fail(402)
     _, lines = await given(environ, keys={"openai": GOOD}, bases={"openai": ms.openai_base})
-    assert lines == ["openai accepts the key, but openai/gpt-5.1 does not answer now: its account is out of credit."]
+    assert lines[0] == "OpenAI accepts the key, but openai/gpt-5.1 does not answer now: its account is out of credit."
 
 
 async def test_a_provider_without_a_tier_needs_a_model(environ: dict[str, str], ms: ModelServer) -> None:
@@ -206,3 +231,49 @@ async def test_the_address_of_a_provider_with_a_saved_key_is_checked(environ: di
     with pytest.raises(ConfigError, match=r"^openai/gpt-5.1 does not answer: Connection error\.$"):
         await given(environ, bases={"openai": "http://127.0.0.1:9/v1"})
     assert not (folder / "preferences").exists()
+
+
+async def test_the_address_of_a_provider_that_no_tier_uses_is_checked(environ: dict[str, str], ms: ModelServer) -> None:
+    ms.models["openai"] = ["gpt-5.1", "gpt-5.2"]
+    _, lines = await given(environ | {"GROQ_API_KEY": GOOD}, bases={"groq": ms.openai_base})
+    assert lines[0] == "Groq lists 2 models; none was asked for a word, because no tier uses one."
+    with pytest.raises(ConfigError, match=r"^groq can't be reached \(ConnectError\)\.$"):
+        await given(environ, bases={"groq": "http://127.0.0.1:9/v1"})
+
+
+async def test_an_address_that_wants_a_key_is_told_apart_from_a_checked_one(
+    environ: dict[str, str], ms: ModelServer
+) -> None:
+    ms.bad_keys.add(NO_KEY)
+    _, lines = await given(environ, bases={"openai": ms.openai_base})
+    words = f"OpenAI: something answers at {ms.openai_base}, but it can't be checked further without a key."
+    assert lines[0] == words
+
+
+async def test_a_second_provider_needs_no_model_of_its_own(environ: dict[str, str], ms: ModelServer) -> None:
+    flags = {"keys": {"openai": GOOD, "groq": GOOD}, "bases": dict.fromkeys(("openai", "groq"), ms.openai_base)}
+    draft, lines = await given(environ, **flags, model="openai/gpt-5.1")
+    assert lines[0] == "OpenAI: openai/gpt-5.1 answers."
+    assert lines[1].startswith("Groq lists ")
+    assert set(draft.environment.keys) == {"openai", "groq"}
+
+
+async def test_an_ollama_that_answers_is_enough(environ: dict[str, str], ms: ModelServer) -> None:
+    ms.ollama = {"qwen2.5:3b": OllamaModel()}
+    environ["OLLAMA_HOST"] = ms.vendor("ollama")
+    draft, lines = await given(environ)
+    assert lines == [f"Ollama answers at {ms.vendor('ollama')} and has qwen2.5:3b."]
+    assert draft.variables == {"OLLAMA_HOST": ms.vendor("ollama")}
+
+
+async def test_secrets_that_saved_files_hold_stay_there(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    for name, secret in (("token", tg.token), ("key", GOOD)):
+        (folder.parent / name).write_text(secret, encoding="utf-8")
+    before = f"TELEGRAM_BOT_TOKEN_FILE={folder.parent}/token\nOPENAI_API_KEY_FILE={folder.parent}/key\n"
+    write_env(folder, before)
+    draft, lines = await given(environ, keys={"openai": ""}, bases={"openai": ms.openai_base})
+    assert lines[:2] == ["Telegram: the token belongs to @tierbot.", "OpenAI: openai/gpt-5.1 answers."]
+    draft.save()
+    assert env_text(folder) == f"{before}TELEGRAM_API_ROOT={tg.root}\n"

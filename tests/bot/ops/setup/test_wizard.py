@@ -30,7 +30,7 @@ async def test_four_answers_set_up_the_bot(
         ("OpenAI key", GOOD),
     )
     talk = await dialogue(environ, *answers, bases={"openai": ms.openai_base})
-    assert talk.text.count("✓") == 5
+    assert talk.text.count("✓") == 6
     assert "✗" not in talk.text
     assert sorted(talk.concealed) == sorted([tg.token, dc.token, GOOD])
     for secret in talk.concealed:
@@ -141,9 +141,9 @@ async def test_later_it_shows_what_is_set_and_changes_one_thing(
     before = f"# mine\nTELEGRAM_BOT_TOKEN=1:old-token-of-a-bot\n\nOPENAI_API_KEY={GOOD} # paid by me\nLOG_LEVEL=ERROR\n"
     write_env(folder, before)
     answers = (("What next?", "telegram"), ("Telegram", "new"), ("Telegram token", tg.token), ("What next?", "done"))
-    talk = await dialogue(environ, *answers)
+    talk = await dialogue(environ | {"GROQ_API_KEY": GOOD}, *answers)
     assert "  Telegram: ••••-bot" in talk.shown
-    assert "  Keys: openai ••••0000" in talk.shown
+    assert "  Keys: groq ••••0000 (from this shell), openai ••••0000" in talk.shown
     assert GOOD not in talk.text
     root = f"TELEGRAM_API_ROOT={tg.root}\n"
     assert env_text(folder) == before.replace("1:old-token-of-a-bot", tg.token) + root
@@ -160,6 +160,49 @@ async def test_a_token_of_the_environment_is_checked_and_not_asked_for(
     assert list(talk.outcome.accounts) == ["telegram"]
 
 
+async def test_a_discord_token_of_the_environment_is_treated_like_a_typed_one(
+    environ: dict[str, str], folder: Path, dc: DiscordServer
+) -> None:
+    environ["DISCORD_BOT_TOKEN"] = dc.token
+    dc.grant()
+
+    def turned_on() -> str:
+        dc.grant("message_content")
+        return "yes"
+
+    talk = await dialogue(environ, ("Telegram token", ""), ("Check again?", turned_on), ("Which model", "nothing"))
+    assert "✓ Discord: everything is on now." in talk.shown
+    assert f"BOT_OWNERS=discord:{dc.owner.id}" in env_text(folder)
+
+
+async def test_a_refused_token_of_the_environment_can_be_left_out(environ: dict[str, str], folder: Path) -> None:
+    environ["TELEGRAM_BOT_TOKEN"] = "123456:WRONG"
+    talk = await dialogue(environ, ("Telegram token (Enter leaves", ""), NO_DISCORD, ("Which model", "nothing"))
+    assert "✗ Telegram refuses TELEGRAM_BOT_TOKEN; copy it whole" in talk.text
+    assert talk.outcome is not None
+    assert not talk.outcome.start
+    assert env_text(folder) == ""
+
+
+async def test_a_token_in_a_file_stays_there_until_the_platform_is_turned_off(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    file = folder.parent / "token"
+    file.write_text(f"{tg.token}\n", encoding="utf-8")
+    await dialogue(environ | {"TELEGRAM_BOT_TOKEN_FILE": str(file)}, NO_DISCORD, ("Which model", "nothing"))
+    assert env_text(folder) == f"TELEGRAM_API_ROOT={tg.root}\nTELEGRAM_BOT_TOKEN_FILE={file}\n"
+    await dialogue(environ, ("What next?", "telegram"), ("Telegram", "off"), ("What next?", "done"))
+    assert env_text(folder) == f"TELEGRAM_API_ROOT={tg.root}\n"
+
+
+async def test_the_proxy_of_the_environment_is_saved_with_what_was_checked(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    environ["HTTPS_PROXY"] = "http://127.0.0.1:9"
+    await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
+    assert "HTTPS_PROXY=http://127.0.0.1:9\n" in env_text(folder)
+
+
 async def test_the_bot_can_be_started_again(environ: dict[str, str], folder: Path, tg: TelegramServer) -> None:
     write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\n")
     talk = await dialogue(environ, ("What next?", "start"))
@@ -171,10 +214,11 @@ async def test_a_platform_is_turned_off_and_owners_are_changed(
     environ: dict[str, str], folder: Path, tg: TelegramServer
 ) -> None:
     write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\nBOT_OWNERS=telegram:1\n")
-    owners = (("What next?", "owners"), ("Owners", "me"), ("Owners", "telegram:7"))
+    owners = (("What next?", "owners"), ("Owners", "me"), ("Owners", "matrix:1"), ("Owners", "telegram:7"))
     off = (("What next?", "telegram"), ("Telegram", "off"), ("What next?", "done"))
     talk = await dialogue(environ, *owners, *off)
     assert "✗ BOT_OWNERS must look like telegram:123,discord:456; entry 1 does not." in talk.shown
+    assert "✗ BOT_OWNERS: matrix:1 is on none of the platforms telegram, discord." in talk.shown
     assert env_text(folder) == "BOT_OWNERS=telegram:7\n"
 
 
