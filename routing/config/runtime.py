@@ -198,8 +198,7 @@ def _profiles(
         found[name] = ProviderProfile(
             name=name,
             api_type=_api_type(own, name, name in providers.values) or ("openai" if is_ollama else None),
-            base_url=own.value("baseUrl", ADDRESS, None)
-            or (f"{ollama}/v1" if is_ollama else _given_address(name, variables)),
+            base_url=own.value("baseUrl", ADDRESS, None) or environment_address(name, ollama, variables),
             api_key=own_key or held.get(variable(name)),
             timeout_seconds=own.value("requestTimeoutSeconds", _TIMEOUT, DEFAULT_TIMEOUT_SECONDS),
             variable=f"llm.providers.{name}.apiKey" if own_key else variable(name),
@@ -207,7 +206,10 @@ def _profiles(
     return found
 
 
-def _given_address(provider: str, variables: Mapping[str, str]) -> str | None:
+def environment_address(provider: str, ollama: str, variables: Mapping[str, str]) -> str | None:
+    """A provider's address where the file has none. Raises ConfigError for an invalid one."""
+    if provider == OLLAMA:
+        return f"{ollama}/v1"
     if not (name := address_variable(provider, variables)):
         return None
     try:

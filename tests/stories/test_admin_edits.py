@@ -15,7 +15,7 @@ import pytest
 from bot.live_config import RELOAD_SECONDS
 from tests.fakes import later
 from tests.polling import until
-from tests.stories.admin_page import AdminPage, admin_page
+from tests.stories.admin_page import TOKEN, AdminPage, admin_page
 from tests.stories.harness import BotHarness
 
 OLD_KEY = "sk-old-key-0123456789abcdefgh"
@@ -76,6 +76,34 @@ async def test_a_key_is_tested_then_saved_and_never_shown(on: BotHarness, admin:
     edit = re.findall(r'name="edit" value="(\d+)"', (await admin.http.get("/changes")).text)[0]
     await admin.save(await admin.post("/changes/undo", edit=edit))
     assert OLD_KEY in (on.workspace / ".env").read_text()
+
+
+@pytest.mark.parametrize("stored", [OLD_KEY, ""])
+async def test_the_address_of_the_environment_is_shown_and_used(on: BotHarness, stored: str) -> None:
+    on.env |= {"GROQ_API_BASE": on.ms.openai_base, "GROQ_API_KEY": stored}
+    on.config = {"llm": {"providers": {"groq": {"requestTimeoutSeconds": 20}}}}
+    async with admin_page(on) as admin:
+        await admin.sign_in()
+        page = await admin.http.get("/providers?open=groq")
+        assert f"Empty: {on.ms.openai_base}, from the environment as GROQ_API_BASE." in words(page)
+        assert f'value="{on.ms.openai_base}"' not in page.text
+        for key in {stored, NEW_KEY}:
+            tested = await admin.post("/providers/test", name="groq", key=key)
+            assert "Works: groq lists" in words(tested)
+        elsewhere = await admin.post("/providers/test", name="groq", key="", baseUrl="http://127.0.0.1:9")
+        assert "enter the key again" in words(elsewhere) or not stored
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        found = await admin.http.get("/api/models/discover/groq", headers=bearer)
+        assert found.status_code == (200 if stored else 400)
+
+
+async def test_a_first_key_is_tested_where_turns_will_use_it(on: BotHarness) -> None:
+    on.env |= {"ACME_BASE_URL": on.ms.openai_base, "ANTHROPIC_BASE_URL": on.ms.root}
+    async with admin_page(on) as admin:
+        await admin.sign_in()
+        for name in ("acme", "anthropic"):
+            assert f"Works: {name} lists" in words(await admin.post("/providers/test", name=name, key=NEW_KEY))
+        assert "No key for acme" in words(await admin.post("/providers/test", name="acme", key=""))
 
 
 async def test_a_key_of_the_process_can_not_be_changed_here(admin: AdminPage) -> None:

@@ -17,9 +17,10 @@ from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import env_change, propose
 from bot.ops.web import client
 from routing.catalog.discovery import PROVIDERS, address_of, discover, sendable
+from routing.catalog.ollama import address as ollama_address
 from routing.catalog.provider_models import DiscoveryError
 from routing.config import jsonfile
-from routing.config.runtime import API_TYPES, DEFAULT_TIMEOUT_SECONDS, variable
+from routing.config.runtime import API_TYPES, DEFAULT_TIMEOUT_SECONDS, address_variable, environment_address, variable
 from routing.errors import ConfigError
 from routing.redaction import hint
 from routing.types.llm import NO_KEY, ProviderProfile
@@ -33,7 +34,8 @@ PROVIDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 @dataclass(frozen=True, slots=True)
 class ListedProvider:
     """A provider as the page shows it. `key` is a hint, `place` where it is set; `tiers` use its models. `fixed`: the
-    page can't change the key. `written`: runtime-config.json has it."""
+    page can't change the key. `written`: runtime-config.json has it. `address` is there, and `usual_address` says which
+    one the environment has."""
 
     profile: ProviderProfile
     key: str
@@ -41,6 +43,8 @@ class ListedProvider:
     tiers: tuple[str, ...]
     fixed: bool
     written: bool
+    address: str
+    usual_address: str
     custom_timeout: bool
 
 
@@ -64,14 +68,15 @@ async def test(context: PageContext) -> Response:
     name = _name(context)
     saved = await asyncio.to_thread(context.site.edits.saved)
     stored = saved.config.profile(name)
-    key, address = context.field("key"), context.field("baseUrl") or None
-    if not key and address != _written_address(stored):
+    key, typed = context.field("key"), context.field("baseUrl")
+    address = typed or _environment_address(saved, name)
+    if not key and stored.api_key and address != stored.base_url:
         return context.result(False, "The address is new: enter the key again to test it.")
     profile = replace(
         stored,
-        api_key=key or stored.api_key or (NO_KEY if address else None),
-        base_url=address or (stored.base_url if name == OLLAMA else None),
-        api_type=_api_type(context.field("apiType")) or (stored.api_type if address == stored.base_url else None),
+        api_key=key or stored.api_key or (NO_KEY if typed or stored.base_url else None),
+        base_url=address,
+        api_type=_api_type(context.field("apiType")) or _api_type(name),
         timeout_seconds=TEST_SECONDS,
     )
     context.site.services.workspace.conceal([key] if key else [])
@@ -156,6 +161,8 @@ def _listed(context: PageContext, saved: Saved, config_text: str | None) -> Iter
             tiers=tuple(used.get(name, ())),
             fixed=fixed,
             written=name in written.values,
+            address=(profile.base_url or "") if written.section(name).values.get("baseUrl") else "",
+            usual_address=_usual_address(saved, name, given),
             custom_timeout=profile.timeout_seconds != DEFAULT_TIMEOUT_SECONDS,
         )
 
@@ -167,9 +174,20 @@ def _name(context: PageContext) -> str:
     return name
 
 
-def _written_address(profile: ProviderProfile) -> str | None:
-    """The address that the form shows: Ollama's own is a setting."""
-    return None if profile.name == OLLAMA else profile.base_url
+def _environment_address(saved: Saved, name: str) -> str | None:
+    environment = saved.environment
+    return environment_address(name, ollama_address(environment.settings.ollama_host), environment.variables)
+
+
+def _usual_address(saved: Saved, name: str, given: Mapping[str, str]) -> str:
+    """A sentence about the address of the environment; empty if it has none."""
+    if name == OLLAMA or not (setting := address_variable(name, saved.environment.variables)):
+        return ""
+    place = "the environment" if setting in given else ".env"
+    try:
+        return f"Empty: {_environment_address(saved, name)}, from {place} as {setting}."
+    except ConfigError as error:
+        return str(error)
 
 
 def _api_type(text: str) -> Any:
