@@ -14,8 +14,6 @@ SHORTEST = 6
 _ECHOED = 4
 """Characters at the start and end of a key that providers repeat: `sk-p…abcd`."""
 _MIN_ECHOED = 16
-_PIECE = 24
-"""Length in characters of a piece that is taken for a quotation; shorter ones are common words."""
 _SHOWN_END, _MIN_SHOWN = 4, 20
 """Characters of a secret that `hint` shows, and of the shortest secret that it shows them of."""
 
@@ -87,15 +85,6 @@ def spellings(secret: str) -> Iterator[str]:
     encoded = base64.b64encode(secret.encode()).decode()
     yield encoded.rstrip("=")
     yield base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
-
-
-def repeats(text: str, said: Iterable[str]) -> bool:
-    """Whether a short text contains one of the others, or a piece of one."""
-    pieces = [text[at : at + _PIECE] for at in range(len(text) - _PIECE + 1)]
-    return any(
-        (len(each) >= SHORTEST and each in text) or any(piece in each for piece in pieces)
-        for each in map(str.strip, said)
-    )
 
 
 class Secrets:

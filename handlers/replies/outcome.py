@@ -16,6 +16,7 @@ from routing.errors import (
     OutOfCredit,
     PolicyRefused,
     RateLimited,
+    Reason,
     TooSlow,
     Unreachable,
 )
@@ -103,7 +104,9 @@ def answer_text(ask: CommandContext, outcome: Outcome) -> str:
 
 def reason(ask: CommandContext, plain: str, raw: str) -> str:
     """Why a model failed. Only owners see the provider's own message, and only in private."""
-    return raw if raw and ask.person.role == "owner" and ask.message.private else ask.say(plain)
+    if not raw or ask.person.role != "owner" or not ask.message.private:
+        return ask.say(plain)
+    return ask.say(raw) if isinstance(raw, Reason) else raw
 
 
 def _limit(ask: CommandContext, limit: Limit) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import logging
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -33,6 +33,7 @@ from routing.types.llm import (
     Recording,
     StreamEnd,
     StreamEvent,
+    TextDelta,
     Transcript,
     Usage,
 )
@@ -100,10 +101,12 @@ class LiteLlm:
         adapted = message_codec.adapt(request.messages, request.model, request.tools)
         request = replace(request, messages=adapted.messages, tools=adapted.tools)
         async with self._endpoint(request) as where:
-            said = [message.text for message in request.messages if message.role == "user"]
-            with mapped_errors(request.model, request.profile, said):
+            received: list[str] = []
+            with mapped_errors(request.model, request.profile, _texts(request, received)):
                 async with aclosing(chat_stream.reader(await _begin(litellm, request, where))) as reader:
                     async for event in reader:
+                        if isinstance(event, TextDelta):
+                            received.append(event.text)
                         yield event
             counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
             usage = _usage(litellm, request, counted) if counted else None
@@ -178,6 +181,14 @@ class LiteLlm:
         """`routing.ports.EmbeddingModel`."""
         litellm = await asyncio.shield(self.load())
         return await embeddings.ask(litellm, resolve_endpoint(model, profile), model, profile, texts)
+
+
+def _texts(request: ModelRequest, received: Sequence[str]) -> Iterator[str]:
+    """All texts of a request, and what was received of its answer."""
+    for message in request.messages:
+        yield message.text
+        yield from (call.arguments for call in message.calls)
+    yield "".join(received)
 
 
 async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import re
 import time
@@ -25,8 +26,9 @@ from routing.errors import (
     Reason,
     Unreachable,
 )
+from routing.llm.quotations import decoded, unquoted
 from routing.ports import Clock
-from routing.redaction import Secrets, masked_words, repeats
+from routing.redaction import Secrets, masked_words
 from routing.types.llm import ProviderProfile
 from routing.types.model_names import OLLAMA
 
@@ -84,7 +86,9 @@ _PREAMBLE = re.compile(f"^(?:{_CLASS}|{_STATE})+")
 _POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$")
 _LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
 """The HTTP client's connection errors; some have no text."""
-_MAX_REASON_CHARACTERS = 160
+_MAX_REASON_CHARACTERS, _MAX_READ_CHARACTERS = 160, 2_000
+_CODE = re.compile(r"[a-z]++(?:[_.-][a-z0-9]++){0,6}")
+"""A provider's code or type of an error, such as `invalid_request_error`."""
 
 BY_NAME: dict[str, type[ModelError]] = {
     "AuthenticationError": KeyRejected,
@@ -124,7 +128,7 @@ BY_NAME: dict[str, type[ModelError]] = {
     "BadRequestError": BadModelRequest,
 }
 """Every exception class of LiteLLM by name; a test compares it with the library."""
-REPEATS = "its error repeats the message, so it is left out here"
+REPEATS = "its error ({details}) repeats what was sent, so its words are left out"
 OUT_OF_CREDIT = "its account is out of credit"
 NO_CONNECTION = "Connection error"
 PLAIN: dict[type[ModelError], str] = {
@@ -136,22 +140,25 @@ PLAIN: dict[type[ModelError], str] = {
 """Shown to people who are not owners. A provider's own message may contain account names, addresses and key parts."""
 
 
+log = logging.getLogger("routing.llm")
+
+
 @contextmanager
-def mapped_errors(model: str, profile: ProviderProfile, said: Iterable[str] = ()) -> Iterator[None]:
-    """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries. `said`
-    are texts of people, which errors must not repeat."""
+def mapped_errors(model: str, profile: ProviderProfile, sent: Iterable[str] = ()) -> Iterator[None]:
+    """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries. `sent`
+    are the texts of the request, which errors must not repeat; it is read once, after an error."""
     try:
         yield
     except ModelError:
         raise
     except Exception as error:  # LiteLLM raises whatever its providers' libraries raise
-        raise map_error(error, model, profile, said=said) from error
+        raise map_error(error, model, profile, sent=sent) from error
 
 
 @asynccontextmanager
-async def time_limit(model: str, profile: ProviderProfile, said: Iterable[str] = ()) -> AsyncIterator[None]:
+async def time_limit(model: str, profile: ProviderProfile, sent: Iterable[str] = ()) -> AsyncIterator[None]:
     """`mapped_errors`, with the provider's time limit."""
-    with mapped_errors(model, profile, said):
+    with mapped_errors(model, profile, sent):
         try:
             async with asyncio.timeout(profile.timeout_seconds):
                 yield
@@ -166,7 +173,7 @@ def response_errors(litellm: ModuleType) -> tuple[type[Exception], ...]:
 
 
 def map_error(
-    error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time, said: Iterable[str] = ()
+    error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time, sent: Iterable[str] = ()
 ) -> ModelError:
     """Map an exception to a ModelError by the most specific known class."""
     error = getattr(error, "original_exception", None) or error
@@ -182,13 +189,13 @@ def map_error(
         words = Reason("too many requests") if wait is None else Reason("try again in {seconds:g} s", seconds=wait)
         return RateLimited(model, words, wait)
     if kind is Unreachable:
-        return _unreachable(error, model, profile, wait, said)
-    plain, raw = PLAIN[kind], _reason(error, profile, said)
+        return _unreachable(error, model, profile, wait, sent)
+    plain, raw = PLAIN[kind], _reason(error, model, profile, sent)
     return kind(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
 
 
 def _unreachable(
-    error: BaseException, model: str, profile: ProviderProfile, wait: float | None, said: Iterable[str]
+    error: BaseException, model: str, profile: ProviderProfile, wait: float | None, sent: Iterable[str]
 ) -> Unreachable:
     plain = PLAIN[Unreachable]
     if _broken(error):
@@ -196,7 +203,7 @@ def _unreachable(
             return Unreachable(model, Reason("Ollama is not running"), wait)
         if type(error).__name__ != "Timeout":
             plain = NO_CONNECTION
-    raw = _reason(error, profile, said)
+    raw = _reason(error, model, profile, sent)
     mapped = Unreachable(model, Reason(plain) if raw else _reason_without_message(error), wait, raw)
     mapped.own = _status(error) >= 500
     return mapped
@@ -260,9 +267,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         each = each.__cause__ or each.__context__
 
 
-def _reason(error: BaseException, profile: ProviderProfile, said: Iterable[str]) -> str:
-    """The first line of the provider's message, without LiteLLM's prefix, keys and control characters; not if it
-    repeats what a person said."""
+def _reason(error: BaseException, model: str, profile: ProviderProfile, sent: Iterable[str]) -> str:
+    """The first line of the provider's message, without LiteLLM's prefix, keys, control characters and what was
+    sent."""
     if isinstance(error, json.JSONDecodeError):
         return ""
     text = str(getattr(error, "message", "") or error)
@@ -272,9 +279,21 @@ def _reason(error: BaseException, profile: ProviderProfile, said: Iterable[str])
     else:
         text = _POSTSCRIPT.sub("", _PREAMBLE.sub("", text.partition("\n")[0])).strip()
     known = Secrets([profile.api_key] if profile.api_key else ())
-    text = "".join(sign for sign in masked_words(known.hidden(text)) if sign.isprintable())
-    text = text[:_MAX_REASON_CHARACTERS].rstrip(" .")
-    return REPEATS if repeats(text, said) else text
+    text = masked_words(known.hidden(decoded(text[:_MAX_READ_CHARACTERS])))
+    if not text:
+        return ""
+    log.debug("[LLM] %s failed with: %s", model, text)
+    text = unquoted(text, sent, model)
+    text = "".join(sign for sign in text if sign.isprintable())[:_MAX_REASON_CHARACTERS].rstrip(" .")
+    return text or Reason(REPEATS, details=_details(error))
+
+
+def _details(error: BaseException) -> str:
+    """The status and the code of an error: nothing that was sent."""
+    status = _status(error)
+    codes = (str(getattr(error, name, "")) for name in ("type", "code"))
+    found = (f"HTTP {status}" if status else type(error).__name__, *filter(_CODE.fullmatch, codes))
+    return ", ".join(dict.fromkeys(found))
 
 
 def _reason_without_message(error: BaseException) -> Reason:

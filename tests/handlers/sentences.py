@@ -160,7 +160,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "member.failure.reason": (),  # of Reason
     "PROGRAM_ENDING": (),  # of Reason
     "link.problem": (),  # of Reason
-    **dict.fromkeys(("checked.words", "ollama.words"), ()),  # of Reason
+    **dict.fromkeys(("checked.words", "ollama.words", "raw"), ()),  # of Reason
     **dict.fromkeys(
         ("error.reason", "state.reason", "warning", "problem", "self.template", "fault.template"), ()
     ),  # of Reason

@@ -112,8 +112,29 @@ async def test_a_provider_that_repeats_the_question_is_not_quoted(on: BotHarness
                 on.ms.fail(status, message=f"Invalid input: '{question}' is too long")
             told = await ask(on, question)
             assert MARK not in told.text
-    assert [line for line in lines if f"openai/gpt-5.1 failed: {REPEATS}" in line]
+    left_out = REPEATS.format(details=rf"HTTP {status}[^)]*").replace("(", r"\(").replace(")", r"\)")
+    assert [line for line in lines if re.search(f"openai/gpt-5.1 failed: {left_out}", line)]
     assert [line for line in lines if MARK in line] == []
+
+
+ESCAPED = r"Gr\u00fc\u00dfe\nplugh\\u0020fr\xe9d\u00e9ric"
+
+
+@pytest.mark.parametrize("said", [f"'{MARK}'", f"[{MARK[:4]}", f"'{ESCAPED}'", "%70lugh%20 &#112;lugh"])
+async def test_no_word_that_was_sent_comes_back_in_an_error(on: BotHarness, said: str) -> None:
+    """Words of the question, of a tool's result and of an answer, also in escapes or cut."""
+    hidden = (MARK, MARK[:4], "plugh", "Grüße", "Gr\\u00fc", "frédéric", "d\\u00e9ric")
+    with info_log() as lines:
+        async with running(on):
+            on.ms.call_tools([("remember", {"text": "My password is plugh"})])
+            on.ms.reply("Noted: Grüße an Frédéric")
+            await ask(on, f"Remember my password, and that {MARK} is the name of my first cat")
+            for _ in range(9):
+                on.ms.fail(400, message=f"Invalid value: {said} is too long for the parameter fuzz")
+            told = await ask(on, "Again?")
+    [reason] = {line.partition("failed: ")[2] for line in lines if "[LLM] openai/gpt-5.1 failed: " in line}
+    assert re.fullmatch(r"Invalid value: \W*…\W* is too long for the parameter fuzz", reason)
+    assert [line for line in (*lines, told.text) if any(word in line for word in hidden)] == []
 
 
 async def ask_when_up(on: BotHarness, text: str) -> Message:

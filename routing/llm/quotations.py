@@ -1,0 +1,81 @@
+"""Removes what was sent to a provider from its error message, which may quote the request."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+HIDDEN_WORDS = "…"
+_PIECE, _EVERY = 24, 8
+"""Length in characters of a shared piece that makes the whole message a quotation, and of the steps to the next."""
+_SHORTEST_TEXT, _SHORTEST_WORD = 12, 3
+_WORD = re.compile(r"\w+")
+_SEVERAL = re.compile(r"…(?:[^\w…]{1,3}…)++")
+_ESCAPE = re.compile(
+    r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5})|([\"'/])|[abfnrtv0])"
+)  # fmt: skip
+_COMMON = frozenset(
+    _WORD.findall(
+        """
+access account allowed and any api are argument arguments array authentication available bad balance be been
+billing boolean but call calls can cannot characters check code completion completions connect connection content
+context could count credits current denied details did does down error errors exceed exceeded exceeds exist
+expected failed failure false field fields file following for format found from function gateway given has have
+image images input integer internal invalid its json key language large least length less limit limits long
+longer many max maximum message messages minimum minute missing model models more most much must name not number
+object one only organization output overloaded parameter parameters permission plan please policy project prompt
+property provided provider quota range rate reached reason reasoning received request requests required resource
+response result results retry role roles schema server service should short size status stream string support
+supported supports system temperature temporarily text than that the then there these this time timed timeout
+token tokens too tool tools true try type types unauthorized unavailable unexpected unknown unsupported upstream
+url use used user valid value values was were while with without you your
+"""
+    )
+)
+"""Words of vendors' error messages, which tell nothing about what was sent."""
+
+
+def decoded(text: str) -> str:
+    """A text on one line, without the escapes of JSON, Python, URLs and HTML."""
+    text = unquote(html.unescape(_ESCAPE.sub(_character, text)))
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def unquoted(text: str, sent: Iterable[str], ours: str = "") -> str:
+    """A `decoded` text with `…` for each word that was sent, common ones and those of `ours` excepted; empty if a
+    longer piece was, or nothing is left. Its time is linear in what was sent, for a text of limited length."""
+    texts = [_folded(each) for each in sent]
+    everything, folded = "\n".join(texts), _folded(text)
+    if any(len(each) >= _SHORTEST_TEXT and each in folded for each in texts):
+        return ""
+    if any(folded[at : at + _PIECE] in everything for at in range(0, len(folded) - _PIECE + 1, _EVERY)):
+        return ""
+    shown = _COMMON.union(_WORD.findall(_folded(ours)))
+
+    def word(found: re.Match[str]) -> str:
+        folded = _folded(found[0])
+        return HIDDEN_WORDS if folded not in shown and _was_sent(folded, everything) else found[0]
+
+    text = _SEVERAL.sub(HIDDEN_WORDS, _WORD.sub(word, text))
+    return text if _WORD.search(text) else ""
+
+
+def _was_sent(word: str, everything: str) -> bool:
+    """Whether this is part of a word that was sent. Two characters of most other scripts can be a word."""
+    if word.isascii():
+        return len(word) >= _SHORTEST_WORD and word in everything
+    return any(word[at : at + 2] in everything for at in range(max(1, len(word) - 1)))
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _character(found: re.Match[str]) -> str:
+    """The character of an escape; a space for all control characters."""
+    code = found[1] or found[2] or found[3]
+    return chr(int(code, 16)) if code else found[4] or " "
