@@ -6,10 +6,13 @@ import asyncio
 import io
 import json
 import logging
+import os
 import sys
+import traceback
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Literal, TextIO
 
 from routing.redaction import Secrets, masked
@@ -34,7 +37,8 @@ class RecentLine:
 
 
 class Redactor(logging.Filter):
-    """Removes known secrets, and text that looks like one, from records, and adds the turn's id."""
+    """Removes known secrets, and text that looks like one, from records, and adds the turn's id. From INFO on, errors
+    have no words, because those may repeat what people wrote."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
@@ -50,7 +54,29 @@ class Redactor(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.turn = turn_id.get()
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and record.levelno >= logging.INFO:
+            record.exc_text = "".join(_frames(error)).rstrip()
+            if record.name == "asyncio":  # its further lines show the error with its words
+                record.msg = str(record.msg).partition("\n")[0]
         return True
+
+
+def _frames(error: BaseException) -> Iterator[str]:
+    """A traceback without the errors' words. Those of the system stay, but not its file names."""
+    chain: dict[int, BaseException] = {}
+    each: BaseException | None = error
+    while each is not None and id(each) not in chain:
+        chain[id(each)] = each
+        each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+    for each in reversed(chain.values()):
+        yield "Traceback (most recent call last):\n"
+        yield from traceback.format_tb(each.__traceback__)
+        reason = f" ({os.strerror(each.errno)})" if isinstance(each, OSError) and each.errno else ""
+        yield f"{type(each).__qualname__}{reason}\n"
+        if isinstance(each, BaseExceptionGroup):
+            for member in each.exceptions:
+                yield indent("".join(_frames(member)), "  | ")
 
 
 class _Text(logging.Formatter):
@@ -77,7 +103,7 @@ class _Json(logging.Formatter):
             "message": self._redactor.clean(record.getMessage()),
         }
         if record.exc_info:
-            line["error"] = self._redactor.clean(self.formatException(record.exc_info))
+            line["error"] = self._redactor.clean(record.exc_text or self.formatException(record.exc_info))
         return self._redactor.clean(json.dumps(line, ensure_ascii=False))
 
 
@@ -103,6 +129,8 @@ class GroupingHandler(logging.StreamHandler[io.StringIO]):
     def emit(self, record: logging.LogRecord) -> None:
         self._urgent = record.levelno >= logging.WARNING
         super().emit(record)
+        if record.exc_info and record.levelno > logging.DEBUG:
+            logging.getLogger(record.name).debug("The same with the error's words:", exc_info=record.exc_info)
 
     def flush(self) -> None:
         """Called after each record, and at the end of the process."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from bot.observability.logs import Redactor
+from handlers.tools.calculator import calculator
 from routing.llm.error_mapping import REPEATS
 from routing.tracing import turn_id
 from tests.servers.telegram import Message
@@ -135,6 +136,22 @@ async def test_no_word_that_was_sent_comes_back_in_an_error(on: BotHarness, said
     [reason] = {line.partition("failed: ")[2] for line in lines if "[LLM] openai/gpt-5.1 failed: " in line}
     assert re.fullmatch(r"Invalid value: \W*…\W* is too long for the parameter fuzz", reason)
     assert [line for line in (*lines, told.text) if any(word in line for word in hidden)] == []
+
+
+async def test_a_tool_that_crashes_is_logged_without_its_words(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(expression: str) -> str:
+        raise ValueError(f"invalid literal: {expression!r}") from KeyError(expression)
+
+    monkeypatch.setattr(calculator, "calculate", crash)
+    with info_log() as lines:
+        async with running(on):
+            on.ms.call_tools([("calculate", {"expression": MARK})])
+            on.ms.reply("It does not work.")
+            await ask(on, f"What is {MARK}?")
+    [line] = [line for line in lines if "[Tools] calculate failed" in line]
+    assert [each for each in line.splitlines() if each.endswith("Error")] == ["KeyError", "ValueError"]
+    assert f'test_log_privacy.py", line {crash.__code__.co_firstlineno + 1}, in crash' in line
+    assert [line for line in lines if MARK in line] == []
 
 
 async def ask_when_up(on: BotHarness, text: str) -> Message:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import json
 import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -21,6 +23,8 @@ from tests.stories import preloaded
 
 TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
 KEY = 'quo"ted\\key'
+WORDS = "xyzzy"
+"""What somebody wrote."""
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +71,49 @@ def test_no_line_shows_a_secret(style: str, capsys: pytest.CaptureFixture[str]) 
     assert "ValueError" in written
     for form in (TOKEN, KEY, json.dumps(KEY)[1:-1]):
         assert form not in written
+
+
+def _fail(words: str) -> None:
+    try:
+        raise KeyError(words)
+    except KeyError as error:
+        raise ExceptionGroup(words, [ValueError(words), OSError(errno.ENOSPC, words, words)]) from error
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_an_error_is_logged_with_its_frames_and_its_words_only_at_debug(
+    style: Literal["text", "json"], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for level, shown in (("INFO", False), ("DEBUG", True)):
+        configure(level, style, ())
+        try:
+            _fail(WORDS)
+        except ExceptionGroup:
+            logging.getLogger("bot").exception("It failed")
+        written = capsys.readouterr().err
+        for each in ("KeyError", "ExceptionGroup", "ValueError", "OSError (No space left on device)", "in _fail"):
+            assert each in written
+        assert (WORDS in written) == shown
+        assert [WORDS in line.text for line in recent_lines()] == [False]
+
+
+def test_an_error_in_a_circle_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("INFO", "text", ())
+    first, second = ValueError("first"), KeyError("second")
+    first.__cause__, second.__context__ = second, first
+    logging.getLogger("bot").error("It failed", exc_info=first)
+    written = capsys.readouterr().err
+    assert written.index("KeyError") < written.index("ValueError")
+
+
+async def test_a_task_that_nobody_awaits_is_logged_without_words(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("INFO", "text", ())
+    asyncio.get_running_loop().call_exception_handler(
+        {"message": "Task exception was never retrieved", "exception": ValueError("words"), "future": "words"}
+    )
+    written = capsys.readouterr().err
+    assert "asyncio: Task exception was never retrieved\nTraceback" in written
+    assert "words" not in written
 
 
 def test_json_logs_have_one_object_per_line_with_the_turn(capsys: pytest.CaptureFixture[str]) -> None:
