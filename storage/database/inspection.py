@@ -65,7 +65,7 @@ def _read(path: Path) -> DatabaseFacts:
         return sqlite3.connect(address, uri=True, timeout=5.0)
 
     writable = os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
     with engine.connect() as connection:
         verdict = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
         return _facts(connection, SIZE, "" if verdict == "ok" else verdict, writable)
@@ -79,7 +79,7 @@ async def _look_at_server(url: str) -> DatabaseFacts:
         writable = bool(connection.exec_driver_sql(right).scalar())
         return _facts(connection, "select pg_database_size(current_database())", "", writable)
 
-    engine = create_async_engine(url, poolclass=NullPool, connect_args={"timeout": 5.0})
+    engine = create_async_engine(url, poolclass=NullPool, hide_parameters=True, connect_args={"timeout": 5.0})
     try:
         async with engine.connect() as connection:
             await connection.exec_driver_sql("SET TRANSACTION READ ONLY")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import traceback
 from pathlib import Path
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+import storage
 from routing.errors import StorageFault
 from storage.database import Database
 from storage.database.async_engine import AsyncDatabase
@@ -64,6 +66,18 @@ async def test_an_error_does_not_show_the_values_of_its_statement(database: Data
     with pytest.raises(IntegrityError, match="INSERT INTO state") as raised:
         await database.write(lambda c: c.execute(statement))
     assert "what a person wrote" not in "".join(traceback.format_exception(raised.value))
+
+
+def test_every_engine_hides_the_values_of_its_statements() -> None:
+    shown = []
+    for path in sorted(Path(storage.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("create_engine", "create_async_engine"):
+                hidden = any(
+                    each.arg == "hide_parameters" and ast.unparse(each.value) == "True" for each in node.keywords
+                )
+                shown += [] if hidden else [f"{path.name}:{node.lineno}"]
+    assert shown == []
 
 
 async def test_a_cancelled_step_does_not_lock_the_database(database: Database) -> None:

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Executable, bindparam, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 
 from routing.errors import StorageFault
 from storage.database import Database, open_database
 from storage.database.async_engine import CONNECTIONS, AsyncDatabase
+from storage.database.faults import driver_message
 from storage.schema import audit, state
 from storage.state import SqlState
 from tests.postgres import Server
@@ -185,3 +186,30 @@ async def test_of_two_steps_that_wait_for_each_other_one_runs_again(database: Da
     await asyncio.gather(*(database.write(partial(step, *keys)) for keys in ("ab", "ba")))
     assert len(runs) == 3
     assert await SqlState(database).get("a") == await SqlState(database).get("b")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        insert(audit).values(_ROW | {"at": "secret"}),
+        insert(audit).values(_ROW | {"detail": "\udc00secret"}),
+        text("select 'secret'::int"),
+    ],
+)
+async def test_a_value_that_can_not_be_stored_is_not_shown(database: Database, statement: Executable) -> None:
+    with pytest.raises(StorageFault, match=r"\(a value can't be stored\)$"):
+        await database.write(lambda c: c.execute(statement))
+
+
+async def test_a_key_that_exists_is_not_shown(database: Database) -> None:
+    statement = insert(state).values(key="secret", value="v")
+    await database.write(lambda c: c.execute(statement))
+    with pytest.raises(IntegrityError) as raised:
+        await database.write(lambda c: c.execute(statement))
+    driver: BaseException | None = raised.value
+    while driver is not None and "DETAIL" not in str(driver):
+        driver = driver.__cause__
+    assert driver is not None
+    assert "secret" in str(driver)
+    words = 'duplicate key value violates unique constraint "pk_state"'
+    assert [driver_message(each) for each in (raised.value, driver)] == [words, words]
