@@ -149,12 +149,16 @@ class Edits:
         self._known[snapshot.digest] = snapshot.text
         return snapshot
 
-    def document(self, file: File) -> dict[str, Any]:
-        """The JSON object in a file; the bundled catalogue if there is none. Raises ConfigError."""
+    def text(self, file: File) -> str:
+        """The text of a JSON file; the bundled catalogue or `{}` if there is none. Raises ConfigError."""
         text = self.read(file).text
         if text is None:
             text = BUNDLED.read_text(encoding="utf-8") if file == "catalogue" else "{}"
-        return jsonfile.parse(text, self._paths[file].name).document
+        return text
+
+    def document(self, file: File) -> dict[str, Any]:
+        """The JSON object in a file. Raises ConfigError."""
+        return jsonfile.parse(self.text(file), self._paths[file].name).document
 
     def saved(self) -> Saved:
         """The configuration as the files have it. Raises ConfigError if one is broken."""

@@ -189,7 +189,12 @@ def write(path: Path, document: Mapping[str, object]) -> None:
 
 def render(document: Mapping[str, object]) -> str:
     """The document as text; keeps the order of keys and non-Latin characters."""
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return dumped(document, 2) + "\n"
+
+
+def dumped(value: object, indent: int | str | None) -> str:
+    """A value as JSON."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     # A lone surrogate is valid as a \u escape in JSON but can't be encoded in UTF-8.
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text)
 

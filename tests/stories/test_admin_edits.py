@@ -263,6 +263,19 @@ async def test_a_model_is_discovered_added_and_removed(on: BotHarness, admin: Ad
     assert "brand-new-model" not in (on.workspace / "models" / "models.json").read_text()
 
 
+async def test_a_change_of_the_catalogue_leaves_its_other_lines_alone(on: BotHarness, admin: AdminPage) -> None:
+    path = on.workspace / "models" / "models.json"
+    before = path.read_text()
+    card = json.loads(before)["models"]["gpt-5.1"]
+    reasoning = card["reasoning"]
+    fields = {"levels": ",".join(reasoning["levels"]), "level": reasoning["default"], "provider": card["provider"]}
+    fields |= {"maxInputTokens": str(card["maxInputTokens"]), "supportsVision": "1", "supportsTools": "1"}
+    page = "/catalogue/entry?id=openai/gpt-5.1"
+    await admin.save(await admin.form(page, "/catalogue/entry", id="gpt-5.1", displayName="Five", **fields))
+    after = before.replace(f'"displayName": "{card["displayName"]}",', '"displayName": "Five",')
+    assert path.read_text() == after
+
+
 async def test_a_model_is_asked_for_one_word(on: BotHarness, admin: AdminPage) -> None:
     works = await admin.post("/router/test", test="openai/gpt-5.1")
     assert "openai/gpt-5.1 answers after" in words(works)

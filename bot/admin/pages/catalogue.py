@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.edits import Saved
+from bot.admin.json_text import changed
 from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import propose
 from bot.ops.web import client
+from routing.catalog.cards import ModelCard
 from routing.catalog.discovery import DiscoveredModel, discover, save_discovered
 from routing.catalog.provider_models import DiscoveryError
-from routing.config import jsonfile
 from routing.errors import ConfigError
 from routing.types.decisions import SIZES
 from routing.types.model_names import is_model_name
@@ -76,17 +78,18 @@ async def change(context: PageContext) -> Response:
     """Propose a new or changed entry, or to remove one."""
     name = _checked_name(context.field("id"))
     edits = context.site.edits
-    _, document = await asyncio.to_thread(lambda: (edits.saved(), edits.document("catalogue")))
+    saved, text = await asyncio.to_thread(lambda: (edits.saved(), edits.text("catalogue")))
+    document = json.loads(text)
     models = document.setdefault("models", {})
     before = models.get(name)
     page = f"/catalogue?q={name.partition('/')[2] or name}"
     if context.field("remove"):
         models.pop(name, None)
-        texts = jsonfile.render(document)
-        return await propose(context, f"Remove {name} from the catalogue", {"catalogue": texts}, page)
-    models[name] = _entry(context, before if isinstance(before, dict) else {})
-    what = "Change" if before is not None else "Add"
-    return await propose(context, f"{what} {name} in the catalogue", {"catalogue": jsonfile.render(document)}, page)
+        what = f"Remove {name} from the catalogue"
+    else:
+        models[name] = _entry(context, before if isinstance(before, dict) else {}, saved.catalog.lookup(name))
+        what = f"{'Change' if before is not None else 'Add'} {name} in the catalogue"
+    return await propose(context, what, {"catalogue": changed(text, document)}, page)
 
 
 async def discovery(context: PageContext) -> Response:
@@ -128,14 +131,16 @@ def _key_of(saved: Saved, name: str) -> str | None:
     return next((card.id for card in saved.catalog.models() if name in (card.id, card.name)), None)
 
 
-def _entry(context: PageContext, before: dict[str, Any]) -> dict[str, Any]:
-    """The entry of the form; keys that the form does not have stay."""
+def _entry(context: PageContext, before: dict[str, Any], card: ModelCard) -> dict[str, Any]:
+    """The entry of the form. Keys that the form does not have stay, and a changed entry gets no flag that says what
+    holds without it."""
     after = dict(before)
     after["displayName"] = context.field("displayName") or context.field("id")
     if "/" not in context.field("id"):
         after["provider"] = context.field("provider")
-    for key, _, _ in FLAGS:
-        after[key] = bool(context.field(key))
+    for key, field, _ in FLAGS:
+        if key in before or not before or bool(context.field(key)) != getattr(card, field):
+            after[key] = bool(context.field(key))
     after["maxInputTokens"] = _tokens(context.field("maxInputTokens"))
     size = context.field("sizeClass")
     after = {key: value for key, value in after.items() if key != "sizeClass"} | ({"sizeClass": size} if size else {})

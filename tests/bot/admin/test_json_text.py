@@ -1,0 +1,66 @@
+"""A change of a JSON file leaves the rest of its text as it is."""
+
+from __future__ import annotations
+
+import json
+from difflib import ndiff
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.admin.json_text import changed
+from routing.catalog.catalog import BUNDLED
+
+TEXT = """\
+{
+    "a": {"x": 1,   "y": [1,
+      2]},
+    "b" : null,
+
+    "c": { "z": {} }
+}
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("document", "before", "after"),
+    [
+        ({"a": {"x": 1, "y": [1, 2]}, "b": None, "c": {"z": {}}}, "", ""),
+        ({"a": {"x": True, "y": [1, 2]}, "b": None, "c": {"z": {}}}, '"x": 1', '"x": true'),
+        ({"a": {"x": 1, "y": [1, 2]}, "b": [3], "c": {"z": {}}}, "null", "[\n        3\n    ]"),
+        ({"b": None, "c": {"z": {}}}, '"a": {"x": 1,   "y": [1,\n      2]},\n    ', ""),
+        ({"a": {"x": 1}, "b": None, "c": {"z": {}}}, ',   "y": [1,\n      2]', ""),
+        ({"a": {"x": 1, "y": [1, 2]}, "b": None}, ',\n\n    "c": { "z": {} }', ""),
+        ({"a": {"x": 1, "y": [1, 2]}, "b": None, "c": {"z": {}, "é": 1}}, "{} }", '{}, "é": 1 }'),
+        ({"a": {"x": 1, "y": [1, 2]}, "b": None, "c": {"z": {}}, "d": 0}, "{} }", '{} },\n    "d": 0'),
+        ({"a": {"x": 1, "y": [1, 2]}, "b": None, "c": {}}, '{ "z": {} }', "{}"),
+        ({"a": {"x": 1, "y": [1, 2]}, "b": None, "c": {"z": {"n": 1}}}, '"z": {}', '"z": {"n": 1}'),
+    ],
+)
+def test_only_the_change_is_written(document: object, before: str, after: str) -> None:
+    assert isinstance(document, dict)
+    assert changed(TEXT, document) == TEXT.replace(before, after, 1)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
+
+
+@given(OBJECTS, OBJECTS, st.sampled_from([None, 0, 2, "\t"]))
+def test_the_text_has_the_new_values(old: dict[str, object], new: dict[str, object], indent: int | str | None) -> None:
+    made = changed(json.dumps(old, indent=indent), new)
+    assert json.dumps(json.loads(made), sort_keys=True) == json.dumps(new, sort_keys=True)
+
+
+def test_the_bundled_catalogue_keeps_its_layout() -> None:
+    text = BUNDLED.read_text(encoding="utf-8")
+    document = json.loads(text)
+    document["models"]["gpt-6-sol"]["reasoning"]["levels"]["low"]["maxInputTokens"] = 5
+    lines = [each for each in ndiff(text.splitlines(), changed(text, document).splitlines()) if each[0] in "+-"]
+    assert [each.split(": ", 1)[1] for each in lines] == ['{"maxInputTokens": 922000},', '{"maxInputTokens": 5},']
