@@ -36,6 +36,8 @@ from routing.types.vectors import Floats
 TOOLKITS = "toolkits"
 """The built-in toolkits with the development queries of `benchmarks.toolkits`."""
 SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools", TOOLKITS)
+REQUESTS = Path(__file__).with_name("requests.tsv")
+"""Our own messages for the assistant's toolkits: language, toolkits or -, text. None of them is measured."""
 WITHOUT_NONE = frozenset({"metatool"})
 """Sets whose queries without a tool are skipped: general knowledge questions, in a catalogue with web search."""
 SHARE_ALIKE = frozenset({"xsid", "compound"})
@@ -51,7 +53,7 @@ WORDS_SHARE = 1 / 7
 """Share of the built-in toolkits' weight for the model of words alone. With all of it, this model learns that most
 messages need a tool, even in languages without a glossary."""
 SMALL_TALK_WEIGHT = 0.3
-"""Weight of a row of small talk, of which there are many."""
+"""Weight of a row that needs no tool where there are many."""
 KNOWN_BY_HEART = 0.85
 """Small talk more similar than this to a negative example is skipped: it teaches nothing about other messages."""
 
@@ -70,6 +72,14 @@ def choices(data: Path, name: str, seed: int = 0, keep: str = "all") -> Iterator
         yield from _taught(encoding, str(row["query"]), _right(row, known), WEIGHT[name], rng)
     if name == "assistant":
         yield from _idle(data, known, negatives, encoding, rng)
+        for _, toolkits, text in requests():
+            right = _right({"gold": [] if toolkits == "-" else toolkits.split(), "kind": "none"}, known)
+            yield from _taught(encoding, text, right, WEIGHT[name] if right else SMALL_TALK_WEIGHT, rng)
+
+
+def requests() -> Iterator[list[str]]:
+    """The rows of REQUESTS."""
+    return (line.split("\t") for line in REQUESTS.read_text("utf-8").splitlines())
 
 
 def entries_and_queries(data: Path, name: str) -> tuple[tuple[Entry, ...], Sequence[str], Sequence[Mapping[str, Any]]]:
@@ -156,9 +166,8 @@ def words_only(choice: Choice) -> Choice:
     lexical = choice.entry[:, : len(LEXICAL)]
     known = dict(zip(QUESTION, choice.asked.tolist(), strict=True))
     similarity, examples = known["words of negatives"], not known["no examples"]
-    bare = question("", lexical, None, (0.0, similarity), examples, choice.small_talk).astype(float)
-    for name in ("words", "entries"):
-        bare[QUESTION.index(name)] = known[name]
+    bare = question(lexical, None, (0.0, similarity), examples, choice.small_talk).astype(float)
+    bare[QUESTION.index("entries")] = known["entries"]
     return replace(choice, entry=lexical, asked=bare)
 
 

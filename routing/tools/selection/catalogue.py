@@ -121,7 +121,7 @@ class Catalogue:
     @property
     def _parts(self) -> tuple[tuple[str, ...], ...]:
         passages = self.ranker.passages
-        return passages.described, passages.examples, passages.descriptions, passages.negatives
+        return passages.described, passages.examples, passages.negatives
 
 
 async def _get(store: VectorStore, encoder: str, hashes: Sequence[str]) -> Mapping[str, bytes]:

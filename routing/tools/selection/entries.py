@@ -27,12 +27,11 @@ _STRUCTURE = frozenset({"properties", "items", "anyOf", "oneOf", "allOf"})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A tool of a catalogue. `description` is that of its group; `texts` describe tool and group, one passage each;
-    `parameters` is the text of the schema."""
+    """A tool of a catalogue. `texts` describe tool and group, one passage each; `parameters` is the text of the
+    schema."""
 
     name: str
     group: str
-    description: str
     texts: tuple[str, ...]
     keywords: tuple[str, ...] = ()
     parameters: str = ""
@@ -49,7 +48,6 @@ def entries(catalog: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequenc
 def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> Iterator[Entry]:
     group = row["name"]
     shared = tuple(map(_valid, examples.get(group, ())))
-    description = _valid(row.get("description") or split_identifier(group))
     keywords = tuple(map(_valid, row.get("keywords") or ()))
     for tool in row.get("tools") or (row,):
         single = tool is row
@@ -59,7 +57,6 @@ def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> I
         yield Entry(
             name=tool["name"],
             group=group,
-            description=description,
             texts=tuple(dict.fromkeys(texts)) if single else texts,
             keywords=keywords,
             parameters=_valid(" ".join(_schema_texts(tool.get("parameters", {})))),
@@ -166,7 +163,6 @@ class Passages:
     described_by: PassageOwners
     examples: tuple[str, ...]
     examples_by: PassageOwners
-    descriptions: tuple[str, ...]
     negatives: tuple[str, ...]
 
     @classmethod
@@ -184,12 +180,10 @@ class Passages:
 
         described, described_by = cache.passages("described", lambda: all_of(lambda entry: entry.texts))
         examples, examples_by = cache.passages("examples", lambda: all_of(lambda entry: entry.examples))
-        descriptions = ((glossary.gloss(entry.description), at) for at, entry in enumerate(entries))
         return cls(
             described=described,
             described_by=PassageOwners(described_by, len(entries)),
             examples=examples,
             examples_by=PassageOwners(examples_by, len(entries)),
-            descriptions=cache.passages("descriptions", lambda: descriptions)[0],
             negatives=cache.passages("negatives", lambda: both(negatives))[0],
         )

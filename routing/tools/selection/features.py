@@ -18,11 +18,11 @@ from routing.tools.selection.index_cache import IndexCache
 from routing.tools.selection.words import letter_ngrams, words
 from routing.types.vectors import Floats
 
-LEXICAL = ("bm25", "coverage", "passage coverage", "passage cosine", "letters", "own keyword", "name")
-DENSE = ("descriptions", "description", "examples", "many examples", "best", "best > 0.4", "best × passage cosine")
+LEXICAL = ("bm25", "coverage", "coverage of few words", "passage cosine", "letters", "own keyword", "name")
+DENSE = ("descriptions", "examples", "many examples", "best", "best > 0.4", "best × passage cosine")
 QUESTION = (
-    *("negatives", "words of negatives", "words", "best of all"),
-    *("coverage of all", "entries", "no examples", "small talk", "small talk > 0"),
+    *("negatives", "words of negatives", "best of all", "coverage of all"),
+    *("entries", "no examples", "small talk", "small talk > 0"),
 )
 """Features of the message itself, in favour of no entry."""
 
@@ -69,11 +69,12 @@ class LexicalFeatures:
     def _of(self, tokens: Sequence[Sequence[str]], letters: Sequence[Sequence[str]]) -> Floats:
         """Shape: texts × features × entries."""
         entry, passage = self._entries.match(tokens), self._passages.match(tokens)
+        few = np.array([[1 / (1 + len(each))] for each in tokens], np.float32)
         described = self._all.described_by.best(self._letters.match(letters).cosine)
         by_examples = self._all.examples_by.best(self._example_letters.match(letters).cosine)
         columns = (
-            *(entry.bm25, entry.coverage),
-            *map(self._passages_by.best, (passage.coverage, passage.cosine)),
+            *(entry.bm25, entry.coverage, entry.coverage * few),
+            self._passages_by.best(passage.cosine),
             np.maximum(described, by_examples),
             np.stack([*map(self._own_keyword, tokens)]),
             self._names.match(tokens).cosine,
@@ -123,7 +124,6 @@ class Similarity:
 
     described: Floats
     examples: Floats
-    descriptions: Floats
     negatives: Floats
 
 
@@ -132,7 +132,7 @@ class DenseFeatures:
 
     def __init__(self, passages: Passages, vectors: Vectors) -> None:
         self._passages = passages
-        parts = (vectors.described, vectors.examples, vectors.descriptions, vectors.negatives)
+        parts = (vectors.described, vectors.examples, vectors.negatives)
         self._turned = np.ascontiguousarray(np.concatenate(parts).T)
         self._ends = np.cumsum([len(part) for part in parts])[:-1]
 
@@ -152,10 +152,9 @@ class DenseFeatures:
         by = self._passages.examples_by
         by_examples = by.best(examples)
         many = np.bincount(by.passages, np.maximum(examples - SIMILAR, 0), by.count).astype(np.float32)
-        description = _best(similarity.descriptions, rows)
-        best = np.maximum(np.maximum(described, by_examples), description)
+        best = np.maximum(described, by_examples)
         columns = (
-            *(described, description, by_examples, np.minimum(many, MAX_EXAMPLES), best),
+            *(described, by_examples, np.minimum(many, MAX_EXAMPLES), best),
             *(np.maximum(best - 0.4, 0), best * lexical[:, LEXICAL.index("passage cosine")]),
         )
         return np.array(columns).T
@@ -172,12 +171,10 @@ class Vectors:
 
     described: Floats
     examples: Floats
-    descriptions: Floats
     negatives: Floats
 
 
 def question(
-    clause: str,
     lexical: Floats,
     dense: Floats | None,
     negatives: tuple[float, float],
@@ -189,7 +186,6 @@ def question(
     similar, shared = negatives
     best = 0.0 if dense is None else float(dense[:, DENSE.index("best")].max(initial=0.0))
     coverage = float(lexical[:, LEXICAL.index("coverage")].max(initial=0.0))
-    length = float(np.log1p(len(words(clause))))
     entries = float(np.log(max(1, len(lexical))))
-    likes = (similar, shared, length, best, coverage, entries)
+    likes = (similar, shared, best, coverage, entries)
     return np.array((*likes, float(not has_examples), small_talk, max(small_talk, 0)), np.float32)

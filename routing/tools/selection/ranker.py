@@ -161,7 +161,7 @@ class Ranker:
             small_talk = part.small_talk
             if self._is_shipped and part.gloss in vectors:
                 small_talk = self._small_talk.odds(part.gloss, vectors[part.gloss])
-            asked = question(part.gloss, part.lexical, found, negatives, bool(self.passages.examples), small_talk)
+            asked = question(part.lexical, found, negatives, bool(self.passages.examples), small_talk)
             yield np.concatenate((part.lexical, found), 1), asked
 
     def group_odds(self, odds: Floats) -> Floats:
@@ -175,7 +175,7 @@ class Ranker:
     def _clause(self, text: str, gloss: str, found: tuple[Floats, float]) -> Clause:
         lexical, negatives = found
         small_talk = self._small_talk.odds(gloss)
-        asked = question(gloss, lexical, None, (0.0, negatives), bool(self.passages.examples), small_talk)
+        asked = question(lexical, None, (0.0, negatives), bool(self.passages.examples), small_talk)
         return Clause(text, gloss, lexical, negatives, self._fusion.words.odds(lexical, asked), small_talk)
 
     def _certain(self, part: Clause) -> bool:

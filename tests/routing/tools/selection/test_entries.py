@@ -21,7 +21,6 @@ def test_each_tool_of_a_toolkit_is_an_entry_of_its_group() -> None:
     assert first == Entry(
         name="get_weather",
         group="weather",
-        description="Forecasts.",
         texts=("get weather. Tell the weather at a place.", "weather. Forecasts."),
         keywords=("forecast", "umbrella"),
         parameters="",
@@ -69,7 +68,6 @@ def test_lone_surrogates_are_replaced_except_in_names() -> None:
     (entry,) = entries([whole], said)
     assert (entry.name, entry.group) == (f"get{half}", f"box{half}")
     assert entry.texts == ("get?. ?", "box?. ?")
-    assert entry.description == "?"
     assert (entry.keywords, entry.category, entry.parameters) == (("?",), "?", "city? ?")
     assert entry.examples == ("sales ?", "films ?")
     assert entries([{"name": half}], {})[0].texts == ("?.", "?")
@@ -77,15 +75,13 @@ def test_lone_surrogates_are_replaced_except_in_names() -> None:
 
 def test_a_tool_without_a_description_is_described_by_its_name() -> None:
     (entry,) = entries([{**FLAT, "description": ""}], {})
-    assert entry.description == "get Box Office"
-    assert entry.texts[0].startswith("get Box Office")
+    assert entry.texts == ("get Box Office.", "get Box Office")
 
 
 @pytest.mark.parametrize("row", [{"name": "getBoxOffice"}, {**FLAT, "description": None}])
 def test_a_missing_description_is_an_empty_one(row: dict[str, Any]) -> None:
     (entry,) = entries([row], {})
-    assert entry.description == "get Box Office"
-    assert "None" not in entry.texts[0]
+    assert entry.texts == ("get Box Office.", "get Box Office")
 
 
 @pytest.mark.parametrize(

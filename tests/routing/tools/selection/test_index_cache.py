@@ -92,7 +92,7 @@ def test_a_catalogue_is_tokenised_once(path: Path) -> None:
     again = IndexCache.load(path, "these")
     kept = Passages.of(given, negatives, glossary, again)
     assert not again.grew
-    for name in ("described", "examples", "descriptions", "negatives"):
+    for name in ("described", "examples", "negatives"):
         assert getattr(kept, name) == getattr(made, name) == getattr(Passages.of(given, negatives, glossary), name)
     for by in ("described_by", "examples_by"):
         assert getattr(kept, by).passages.tolist() == getattr(made, by).passages.tolist()
@@ -170,8 +170,8 @@ def test_no_temporary_files_are_left(path: Path) -> None:
 def test_every_input_changes_the_fingerprint(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(b"1")
     (entry,) = entries([CATALOGUE[2]], {})
-    same = Entry("a", "b", "c", ("d", "e"), ("f",), "g", "h", ("i",))
-    others = [replace(same, name="x"), replace(same, group="x"), replace(same, description="x"), entry]
+    same = Entry("a", "b", ("d", "e"), ("f",), "g", "h", ("i",))
+    others = [replace(same, name="x"), replace(same, group="x"), entry]
     others += [replace(same, parameters="x"), replace(same, category="x"), replace(same, texts=("x",))]
     others += [replace(same, keywords=("x",)), replace(same, examples=("x",)), replace(same, texts=("d, e",))]
     others.append(replace(same, texts=("d", "e", "f"), keywords=()))
