@@ -37,8 +37,8 @@ class RecentLine:
 
 
 class Redactor(logging.Filter):
-    """Removes known secrets, and text that looks like one, from records, and adds the turn's id. From INFO on, errors
-    have no words, because those may repeat what people wrote."""
+    """Removes known secrets, and text that looks like one, from records, and adds the turn's id. From INFO up,
+    tracebacks lack the errors' messages, which may repeat what people wrote."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
@@ -56,14 +56,14 @@ class Redactor(logging.Filter):
         record.turn = turn_id.get()
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and record.levelno >= logging.INFO:
-            record.exc_text = "".join(_frames(error)).rstrip()
-            if record.name == "asyncio":  # its further lines show the error with its words
+            record.exc_text = "".join(_traceback(error)).rstrip()
+            if record.name == "asyncio":  # its other lines show the error with its message
                 record.msg = str(record.msg).partition("\n")[0]
         return True
 
 
-def _frames(error: BaseException) -> Iterator[str]:
-    """A traceback without the errors' words. Those of the system stay, but not its file names."""
+def _traceback(error: BaseException) -> Iterator[str]:
+    """The lines of a traceback without the errors' messages. An OSError has the system's text, without file names."""
     chain: dict[int, BaseException] = {}
     each: BaseException | None = error
     while each is not None and id(each) not in chain:
@@ -76,7 +76,7 @@ def _frames(error: BaseException) -> Iterator[str]:
         yield f"{type(each).__qualname__}{reason}\n"
         if isinstance(each, BaseExceptionGroup):
             for member in each.exceptions:
-                yield indent("".join(_frames(member)), "  | ")
+                yield indent("".join(_traceback(member)), "  | ")
 
 
 class _Text(logging.Formatter):
@@ -130,7 +130,7 @@ class GroupingHandler(logging.StreamHandler[io.StringIO]):
         self._urgent = record.levelno >= logging.WARNING
         super().emit(record)
         if record.exc_info and record.levelno > logging.DEBUG:
-            logging.getLogger(record.name).debug("The same with the error's words:", exc_info=record.exc_info)
+            logging.getLogger(record.name).debug("The same error with its message:", exc_info=record.exc_info)
 
     def flush(self) -> None:
         """Called after each record, and at the end of the process."""
