@@ -6,7 +6,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingErr
 
 from routing.errors import ConfigError, Reason, StorageFault
 
-_VALUE = "a value can't be stored"
+_BAD_VALUE = "a value can't be stored"
 STEP_ERRORS = (IntegrityError, ProgrammingError, DataError)
 """Errors of the step itself; all others mean that the database is unavailable."""
 
@@ -20,7 +20,7 @@ REASONS = {
     "malformed": Reason("it is damaged"),
     "not a database": Reason("it is damaged"),
     "pool limit": Reason("all connections are in use"),
-    _VALUE: Reason("a value can't be stored"),
+    _BAD_VALUE: Reason("a value can't be stored"),
 }
 """Plain words for error messages of SQLite and SQLAlchemy."""
 
@@ -33,19 +33,18 @@ def fault(error: BaseException) -> StorageFault:
 
 
 def driver_message(error: BaseException) -> str:
-    """The driver's message on one line, without values, which are private. SQLAlchemy's own message adds those of the
+    """The driver's message on one line, without values, which are private: SQLAlchemy's own message has those of the
     statement, asyncpg's DETAIL those of a row."""
     driver = error.orig if isinstance(error, DBAPIError) and error.orig else error
-    if _is_about_a_value(error, driver):
-        return _VALUE
+    if _shows_value(error, driver):
+        return _BAD_VALUE
     return " ".join(str(driver).partition("\nDETAIL:")[0].split())
 
 
-def _is_about_a_value(error: BaseException, driver: BaseException) -> bool:
-    """Whether a value has the wrong type or size, so that the message shows it: class 22 of SQLSTATE, and asyncpg's own
-    checks."""
-    is_data = str(getattr(driver, "sqlstate", "")).startswith("22")
-    return is_data or isinstance(error, DataError) or isinstance(driver.__cause__, ValueError)
+def _shows_value(error: BaseException, driver: BaseException) -> bool:
+    """Whether the message is about a value of the wrong type or size: SQLSTATE class 22, and asyncpg's own checks."""
+    is_data_exception = str(getattr(driver, "sqlstate", "")).startswith("22")
+    return is_data_exception or isinstance(error, DataError) or isinstance(driver.__cause__, ValueError)
 
 
 def explain(error: BaseException, where: str) -> ConfigError:

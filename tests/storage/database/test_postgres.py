@@ -196,12 +196,12 @@ async def test_of_two_steps_that_wait_for_each_other_one_runs_again(database: Da
         text("select 'secret'::int"),
     ],
 )
-async def test_a_value_that_can_not_be_stored_is_not_shown(database: Database, statement: Executable) -> None:
+async def test_a_value_that_can_not_be_stored_is_hidden(database: Database, statement: Executable) -> None:
     with pytest.raises(StorageFault, match=r"\(a value can't be stored\)$"):
         await database.write(lambda c: c.execute(statement))
 
 
-async def test_a_key_that_exists_is_not_shown(database: Database) -> None:
+async def test_a_duplicate_key_is_hidden(database: Database) -> None:
     statement = insert(state).values(key="secret", value="v")
     await database.write(lambda c: c.execute(statement))
     with pytest.raises(IntegrityError) as raised:
