@@ -184,7 +184,7 @@ class LiteLlm:
 
 
 def _texts(request: ModelRequest, received: Sequence[str]) -> Iterator[str]:
-    """All texts of a request, and what was received of its answer."""
+    """All texts of a request, and the answer as far as it was received."""
     for message in request.messages:
         yield message.text
         yield from (call.arguments for call in message.calls)

@@ -26,7 +26,7 @@ from routing.errors import (
     Reason,
     Unreachable,
 )
-from routing.llm.quotations import decoded, unquoted
+from routing.llm.quotations import decoded, without_sent
 from routing.ports import Clock
 from routing.redaction import Secrets, masked_words
 from routing.types.llm import ProviderProfile
@@ -87,8 +87,9 @@ _POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$"
 _LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
 """The HTTP client's connection errors; some have no text."""
 _MAX_REASON_CHARACTERS, _MAX_READ_CHARACTERS = 160, 2_000
+"""Of a provider's message: shown, and read."""
 _CODE = re.compile(r"[a-z]++(?:[_.-][a-z0-9]++){0,6}")
-"""A provider's code or type of an error, such as `invalid_request_error`."""
+"""A provider's error code or type, such as `invalid_request_error`."""
 
 BY_NAME: dict[str, type[ModelError]] = {
     "AuthenticationError": KeyRejected,
@@ -128,7 +129,7 @@ BY_NAME: dict[str, type[ModelError]] = {
     "BadRequestError": BadModelRequest,
 }
 """Every exception class of LiteLLM by name; a test compares it with the library."""
-REPEATS = "its error ({details}) repeats what was sent, so its words are left out"
+REPEATS = "its error message ({details}) repeats what was sent, so it is not shown"
 OUT_OF_CREDIT = "its account is out of credit"
 NO_CONNECTION = "Connection error"
 PLAIN: dict[type[ModelError], str] = {
@@ -146,7 +147,7 @@ log = logging.getLogger("routing.llm")
 @contextmanager
 def mapped_errors(model: str, profile: ProviderProfile, sent: Iterable[str] = ()) -> Iterator[None]:
     """Raises the ModelError for any exception. LiteLLM also raises the exceptions of its providers' libraries. `sent`
-    are the texts of the request, which errors must not repeat; it is read once, after an error."""
+    are the texts of the request, which errors must not repeat; they are read once, after an error."""
     try:
         yield
     except ModelError:
@@ -268,8 +269,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _reason(error: BaseException, model: str, profile: ProviderProfile, sent: Iterable[str]) -> str:
-    """The first line of the provider's message, without LiteLLM's prefix, keys, control characters and what was
-    sent."""
+    """The first line of the provider's message, without LiteLLM's prefix, keys, control characters and words that were
+    sent; a sentence instead if nothing remains. Empty if the provider gave no message."""
     if isinstance(error, json.JSONDecodeError):
         return ""
     text = str(getattr(error, "message", "") or error)
@@ -283,13 +284,13 @@ def _reason(error: BaseException, model: str, profile: ProviderProfile, sent: It
     if not text:
         return ""
     log.debug("[LLM] %s failed with: %s", model, text)
-    text = unquoted(text, sent, model)
+    text = without_sent(text, sent, model)
     text = "".join(sign for sign in text if sign.isprintable())[:_MAX_REASON_CHARACTERS].rstrip(" .")
     return text or Reason(REPEATS, details=_details(error))
 
 
 def _details(error: BaseException) -> str:
-    """The status and the code of an error: nothing that was sent."""
+    """The HTTP status and the codes of an error, which are not words that were sent."""
     status = _status(error)
     codes = (str(getattr(error, name, "")) for name in ("type", "code"))
     found = (f"HTTP {status}" if status else type(error).__name__, *filter(_CODE.fullmatch, codes))

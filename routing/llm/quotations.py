@@ -8,12 +8,13 @@ import unicodedata
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-HIDDEN_WORDS = "…"
-_PIECE, _EVERY = 24, 8
-"""Length in characters of a shared piece that makes the whole message a quotation, and of the steps to the next."""
+_HIDDEN = "…"
+_PIECE, _STEP = 24, 8
+"""A message is dropped if it shares this many characters in a row with what was sent; compared at every `_STEP`-th."""
 _SHORTEST_TEXT, _SHORTEST_WORD = 12, 3
+"""Characters of the shortest text that makes a message a quotation, and of the shortest Latin word that is hidden."""
 _WORD = re.compile(r"\w+")
-_SEVERAL = re.compile(r"…(?:[^\w…]{1,3}…)++")
+_ADJACENT = re.compile(r"…(?:[^\w…]{1,3}…)++")
 _ESCAPE = re.compile(
     r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5})|([\"'/])|[abfnrtv0])"
 )  # fmt: skip
@@ -35,37 +36,38 @@ url use used user valid value values was were while with without you your
 """
     )
 )
-"""Words of vendors' error messages, which tell nothing about what was sent."""
+"""Words of vendors' own error messages: shown even if they were sent."""
 
 
 def decoded(text: str) -> str:
-    """A text on one line, without the escapes of JSON, Python, URLs and HTML."""
+    """A text on one line, with the escapes of JSON, Python, URLs and HTML replaced by their characters."""
     text = unquote(html.unescape(_ESCAPE.sub(_character, text)))
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
-def unquoted(text: str, sent: Iterable[str], ours: str = "") -> str:
-    """A `decoded` text with `…` for each word that was sent, common ones and those of `ours` excepted; empty if a
-    longer piece was, or nothing is left. Its time is linear in what was sent, for a text of limited length."""
+def without_sent(text: str, sent: Iterable[str], model: str = "") -> str:
+    """A `decoded` error message with `…` for each word that was sent, except common words and those of the model's
+    name. Empty if the message quotes a longer piece, or if no word is left. Takes time linear in what was sent, for a
+    message of limited length."""
     texts = [_folded(each) for each in sent]
     everything, folded = "\n".join(texts), _folded(text)
     if any(len(each) >= _SHORTEST_TEXT and each in folded for each in texts):
         return ""
-    if any(folded[at : at + _PIECE] in everything for at in range(0, len(folded) - _PIECE + 1, _EVERY)):
+    if any(folded[at : at + _PIECE] in everything for at in range(0, len(folded) - _PIECE + 1, _STEP)):
         return ""
-    shown = _COMMON.union(_WORD.findall(_folded(ours)))
+    shown = _COMMON.union(_WORD.findall(_folded(model)))
 
-    def word(found: re.Match[str]) -> str:
-        folded = _folded(found[0])
-        return HIDDEN_WORDS if folded not in shown and _was_sent(folded, everything) else found[0]
+    def replacement(found: re.Match[str]) -> str:
+        word = _folded(found[0])
+        return _HIDDEN if word not in shown and _was_sent(word, everything) else found[0]
 
-    text = _SEVERAL.sub(HIDDEN_WORDS, _WORD.sub(word, text))
+    text = _ADJACENT.sub(_HIDDEN, _WORD.sub(replacement, text))
     return text if _WORD.search(text) else ""
 
 
 def _was_sent(word: str, everything: str) -> bool:
-    """Whether this is part of a word that was sent. Two characters of most other scripts can be a word."""
+    """Whether a word is in what was sent. In other scripts two characters can be a word, so any two count."""
     if word.isascii():
         return len(word) >= _SHORTEST_WORD and word in everything
     return any(word[at : at + 2] in everything for at in range(max(1, len(word) - 1)))
@@ -76,6 +78,6 @@ def _folded(text: str) -> str:
 
 
 def _character(found: re.Match[str]) -> str:
-    """The character of an escape; a space for all control characters."""
+    """The character of an escape; a space for one such as `\\n`."""
     code = found[1] or found[2] or found[3]
     return chr(int(code, 16)) if code else found[4] or " "

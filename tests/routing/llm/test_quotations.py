@@ -1,10 +1,10 @@
-"""A provider's error keeps its own words and loses those that were sent."""
+"""A provider's error message keeps its own words and loses those that were sent."""
 
 from __future__ import annotations
 
 import pytest
 
-from routing.llm.quotations import decoded, unquoted
+from routing.llm.quotations import decoded, without_sent
 
 SENT = ("Send the invoice 4711 to Zoë, my e-mail is zoe@example.org", '{"text": "caf\\u00e9"}', "路径是我的密码")
 
@@ -29,7 +29,7 @@ SENT = ("Send the invoice 4711 to Zoë, my e-mail is zoe@example.org", '{"text":
     ],
 )  # fmt: skip
 def test_words_that_were_sent_are_hidden(said: str, shown: str) -> None:
-    assert unquoted(decoded(said), SENT, "openai/e-5.1") == shown
+    assert without_sent(decoded(said), SENT, "openai/e-5.1") == shown
 
 
 @pytest.mark.parametrize(
