@@ -17,7 +17,7 @@ _decoder = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A member of an object: where its key, its value and its end are."""
+    """A member of an object, with the offsets of its key (`start`), its value and its end in the text."""
 
     key: str
     start: int
@@ -25,19 +25,18 @@ class _Member:
     end: int
 
 
-def changed(text: str, document: Mapping[str, Any]) -> str:
-    """The valid `text` with the values of `document`. Unchanged members keep their layout and order; new ones come
-    last."""
+def updated(text: str, document: Mapping[str, Any]) -> str:
+    """The text of a JSON object without duplicate keys, with the values of `document`. Unchanged members keep their
+    layout and order; new ones come last."""
     indent = _INDENT.search(text)
     start = _after_space(text, 0)
-    made = text[:start] + _object(text, start, json.loads(text), document, indent[1] if indent else None)
-    made += text[_decoder.raw_decode(text, start)[1] :]
-    same = json.dumps(json.loads(made), sort_keys=True) == json.dumps(document, sort_keys=True)
-    return made if same else jsonfile.render(document)
+    end = _decoder.raw_decode(text, start)[1]
+    new = _object(text, start, json.loads(text), document, indent[1] if indent else None)
+    return text[:start] + new + text[end:]
 
 
 def _object(text: str, at: int, old: Mapping[str, Any], new: Mapping[str, Any], indent: str | None) -> str:
-    """The new text of the object that starts here."""
+    """The new text of the object that starts at this offset. Without line breaks it stays on one line."""
     members = [*_members(text, at)]
     if not members:
         return _dumped(new, indent, "")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.admin.edits import Saved
-from bot.admin.json_text import changed
+from bot.admin.json_text import updated
 from bot.admin.page_context import PageContext, signed_in
 from bot.admin.pages.changes import propose
 from bot.ops.web import client
@@ -89,7 +89,7 @@ async def change(context: PageContext) -> Response:
     else:
         models[name] = _entry(context, before if isinstance(before, dict) else {}, saved.catalog.lookup(name))
         what = f"{'Change' if before is not None else 'Add'} {name} in the catalogue"
-    return await propose(context, what, {"catalogue": changed(text, document)}, page)
+    return await propose(context, what, {"catalogue": updated(text, document)}, page)
 
 
 async def discovery(context: PageContext) -> Response:
@@ -132,8 +132,8 @@ def _key_of(saved: Saved, name: str) -> str | None:
 
 
 def _entry(context: PageContext, before: dict[str, Any], card: ModelCard) -> dict[str, Any]:
-    """The entry of the form. Keys that the form does not have stay, and a changed entry gets no flag that says what
-    holds without it."""
+    """The entry of the form. Keys that the form does not have stay. An entry that exists gets a new flag only if it
+    differs from what `card` says."""
     after = dict(before)
     after["displayName"] = context.field("displayName") or context.field("id")
     if "/" not in context.field("id"):

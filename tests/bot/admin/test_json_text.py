@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.admin.json_text import changed
+from bot.admin.json_text import updated
 from routing.catalog.catalog import BUNDLED
 
 TEXT = """\
@@ -41,7 +41,7 @@ TEXT = """\
 )
 def test_only_the_change_is_written(document: object, before: str, after: str) -> None:
     assert isinstance(document, dict)
-    assert changed(TEXT, document) == TEXT.replace(before, after, 1)
+    assert updated(TEXT, document) == TEXT.replace(before, after, 1)
 
 
 VALUES = st.recursive(
@@ -54,7 +54,7 @@ OBJECTS = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
 
 @given(OBJECTS, OBJECTS, st.sampled_from([None, 0, 2, "\t"]))
 def test_the_text_has_the_new_values(old: dict[str, object], new: dict[str, object], indent: int | str | None) -> None:
-    made = changed(json.dumps(old, indent=indent), new)
+    made = updated(json.dumps(old, indent=indent), new)
     assert json.dumps(json.loads(made), sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
@@ -62,5 +62,5 @@ def test_the_bundled_catalogue_keeps_its_layout() -> None:
     text = BUNDLED.read_text(encoding="utf-8")
     document = json.loads(text)
     document["models"]["gpt-6-sol"]["reasoning"]["levels"]["low"]["maxInputTokens"] = 5
-    lines = [each for each in ndiff(text.splitlines(), changed(text, document).splitlines()) if each[0] in "+-"]
+    lines = [each for each in ndiff(text.splitlines(), updated(text, document).splitlines()) if each[0] in "+-"]
     assert [each.split(": ", 1)[1] for each in lines] == ['{"maxInputTokens": 922000},', '{"maxInputTokens": 5},']
