@@ -34,8 +34,8 @@ PROVIDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 @dataclass(frozen=True, slots=True)
 class ListedProvider:
     """A provider as the page shows it. `key` is a hint, `place` where it is set; `tiers` use its models. `fixed`: the
-    page can't change the key. `written`: runtime-config.json has it. `address` is there, and `usual_address` says which
-    one the environment has."""
+    page can't change the key. `written`: runtime-config.json has the provider. `address` is the one in that file;
+    `address_help` is a sentence about the one in the environment. Both are empty if there is none."""
 
     profile: ProviderProfile
     key: str
@@ -44,7 +44,7 @@ class ListedProvider:
     fixed: bool
     written: bool
     address: str
-    usual_address: str
+    address_help: str
     custom_timeout: bool
 
 
@@ -162,7 +162,7 @@ def _listed(context: PageContext, saved: Saved, config_text: str | None) -> Iter
             fixed=fixed,
             written=name in written.values,
             address=(profile.base_url or "") if written.section(name).values.get("baseUrl") else "",
-            usual_address=_usual_address(saved, name, given),
+            address_help=_address_help(saved, name, given),
             custom_timeout=profile.timeout_seconds != DEFAULT_TIMEOUT_SECONDS,
         )
 
@@ -179,13 +179,13 @@ def _environment_address(saved: Saved, name: str) -> str | None:
     return environment_address(name, ollama_address(environment.settings.ollama_host), environment.variables)
 
 
-def _usual_address(saved: Saved, name: str, given: Mapping[str, str]) -> str:
-    """A sentence about the address of the environment; empty if it has none."""
+def _address_help(saved: Saved, name: str, given: Mapping[str, str]) -> str:
+    """What an empty address means, if the environment has one; else empty."""
     if name == OLLAMA or not (setting := address_variable(name, saved.environment.variables)):
         return ""
     place = "the environment" if setting in given else ".env"
     try:
-        return f"Empty: {_environment_address(saved, name)}, from {place} as {setting}."
+        return f"If empty: {_environment_address(saved, name)}, set in {place} as {setting}."
     except ConfigError as error:
         return str(error)
 
