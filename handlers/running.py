@@ -31,7 +31,7 @@ class RunningTurns:
         self._turns: dict[ChatKey, _Turn] = {}
         self.queued = 0
         self.stopped = Counter[UserKey]()
-        """The number of each user's turns that were stopped, since the start."""
+        """Stopped turns per user since the start of the process."""
 
     def __len__(self) -> int:
         return len(self._turns)

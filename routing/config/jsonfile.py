@@ -193,7 +193,7 @@ def render(document: Mapping[str, object]) -> str:
 
 
 def dumped(value: object, indent: int | str | None) -> str:
-    """A value as JSON."""
+    """A value as JSON; on one line without an `indent`."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     # A lone surrogate is valid as a \u escape in JSON but can't be encoded in UTF-8.
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text)

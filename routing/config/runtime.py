@@ -207,7 +207,8 @@ def _profiles(
 
 
 def environment_address(provider: str, ollama: str, variables: Mapping[str, str]) -> str | None:
-    """A provider's address where the file has none. Raises ConfigError for an invalid one."""
+    """A provider's address if runtime-config.json has none; None: the provider's own. `ollama` is Ollama's, without
+    /v1. Raises ConfigError for an invalid one."""
     if provider == OLLAMA:
         return f"{ollama}/v1"
     if not (name := address_variable(provider, variables)):
