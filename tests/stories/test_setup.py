@@ -214,7 +214,7 @@ async def test_an_answer_that_was_stopped_is_no_fault(on: BotHarness) -> None:
         on.tg.say("hello")
         await gate.reached()
         on.tg.say("/stop")
-        await until(lambda: shown[-1] == "⏹ You stopped this answer. Write another question.")
+        await until(lambda: shown[-1] == "⏹ You stopped this answer. Ask another question.")
         on.ms.fail(401)
         await ask(on, "hello again")
         await until(lambda: shown[-1].startswith("✗ The bot could not answer: the chat says why."))

@@ -85,7 +85,7 @@ async def _asked(draft: Draft, model: str, has_key: bool) -> Checked:
     if error is None:
         return Checked("works", Reason("{title}: {model} answers.", title=title, model=model))
     if isinstance(error, KeyRejected):
-        return _refused(title) if has_key else Checked("refused", Reason("{title} wants a key.", title=title))
+        return _refused(title) if has_key else Checked("refused", Reason("{title} needs a key.", title=title))
     why = error.raw.rstrip(".") if error.raw else error.reason
     if isinstance(error, OutOfCredit | RateLimited):
         words = "{title} accepts the key, but {model} does not answer now: {why}."
@@ -102,10 +102,10 @@ async def _listed(draft: Draft, provider: str, has_key: bool) -> Checked:
             return Checked("fails", str(error))
         if has_key:
             return _refused(title)
-        words = "{title}: something answers at {address}, but it can't be checked further without a key."
+        words = "{title}: {address} answers, but can't be checked further without a key."
         address = draft.models.config.profile(provider).base_url
         return Checked("unsure", Reason(words, title=title, address=address))
-    words = "{title} lists {count} models; none was asked for a word, because {why}."
+    words = "{title} lists {count} models. None was tested, because {why}."
     why = Reason("no tier uses one" if has_key or provider in OWN_MACHINE else "there is no key")
     return Checked("works", Reason(words, title=title, count=count, why=why))
 

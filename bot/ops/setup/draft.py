@@ -162,7 +162,7 @@ class Draft:
         known = [platform.name for platform in PLATFORMS]
         for owner in draft.environment.settings.owners:
             if owner.platform not in known and owner not in self.environment.settings.owners:
-                words = "BOT_OWNERS: {owner} is on none of the platforms {known}."
+                words = "BOT_OWNERS: the platform of {owner} is unknown. Use one of these: {known}."
                 raise ConfigError(Reason(words, owner=owner, known=", ".join(known)))
         return draft
 

@@ -56,7 +56,7 @@ async def first_message(
         if result not in said:
             said.add(result)
             failed = "✗ The bot could not answer: the chat says why. Ctrl-C stops it; then run tierbot setup again."
-            show(say(failed if result == "failed" else "⏹ You stopped this answer. Write another question."))
+            show(say(failed if result == "failed" else "⏹ You stopped this answer. Ask another question."))
         await asyncio.sleep(POLL_SECONDS)
     show(say("✓ The bot has answered. Everything works."))
 

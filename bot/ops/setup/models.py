@@ -111,7 +111,7 @@ class ModelQuestions:
         if ollama is not None and choice.model == ollama.best:
             return say("Decide later: {model} answers until then", model=choice.model)
         if choice.source != "local":
-            return say("Leave it as it is: {model}", model=choice.model)
+            return say("Keep {model}", model=choice.model)
         demo = engine_installed() and shipped_weights() is not None
         return say(
             "Decide later: a demo model answers until then" if demo else "Decide later: nothing answers until then"

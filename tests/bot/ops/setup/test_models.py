@@ -257,4 +257,4 @@ async def test_a_model_that_is_set_stays_if_nothing_is_chosen(
     environ["OLLAMA_HOST"] = ms.vendor("ollama")
     answers = (("What next?", "models"), ("Which model", "nothing"), ("What next?", "done"))
     talk = await dialogue(environ, *answers)
-    assert talk.choices["Which model should answer?"]["nothing"] == "Leave it as it is: openai/gpt-5.1"
+    assert talk.choices["Which model should answer?"]["nothing"] == "Keep openai/gpt-5.1"

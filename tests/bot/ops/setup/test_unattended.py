@@ -52,7 +52,10 @@ async def test_flags_write_both_files(
         (("--provider", "a b=c"), "--provider must look like openai=KEY."),
         (("--telegram-token", "{token}", "--owner", "me"), "BOT_OWNERS must look like telegram:123,discord:456"),
         (("--owner", "telegram:ann"), "BOT_OWNERS must look like telegram:123,discord:456; entry 1"),
-        (("--owner", "matrix:1"), "BOT_OWNERS: matrix:1 is on none of the platforms telegram, discord."),
+        (
+            ("--owner", "matrix:1"),
+            "BOT_OWNERS: the platform of matrix:1 is unknown. Use one of these: telegram, discord.",
+        ),
         (
             ("--base", "openai=ftp://x"),
             "The address of openai must be an http:// or https:// address",
@@ -236,7 +239,7 @@ async def test_the_address_of_a_provider_with_a_saved_key_is_checked(environ: di
 async def test_the_address_of_a_provider_that_no_tier_uses_is_checked(environ: dict[str, str], ms: ModelServer) -> None:
     ms.models["openai"] = ["gpt-5.1", "gpt-5.2"]
     _, lines = await given(environ | {"GROQ_API_KEY": GOOD}, bases={"groq": ms.openai_base})
-    assert lines[0] == "Groq lists 2 models; none was asked for a word, because no tier uses one."
+    assert lines[0] == "Groq lists 2 models. None was tested, because no tier uses one."
     with pytest.raises(ConfigError, match=r"^groq can't be reached \(ConnectError\)\.$"):
         await given(environ, bases={"groq": "http://127.0.0.1:9/v1"})
 
@@ -246,7 +249,7 @@ async def test_an_address_that_wants_a_key_is_told_apart_from_a_checked_one(
 ) -> None:
     ms.bad_keys.add(NO_KEY)
     _, lines = await given(environ, bases={"openai": ms.openai_base})
-    words = f"OpenAI: something answers at {ms.openai_base}, but it can't be checked further without a key."
+    words = f"OpenAI: {ms.openai_base} answers, but can't be checked further without a key."
     assert lines[0] == words
 
 

@@ -218,7 +218,7 @@ async def test_a_platform_is_turned_off_and_owners_are_changed(
     off = (("What next?", "telegram"), ("Telegram", "off"), ("What next?", "done"))
     talk = await dialogue(environ, *owners, *off)
     assert "✗ BOT_OWNERS must look like telegram:123,discord:456; entry 1 does not." in talk.shown
-    assert "✗ BOT_OWNERS: matrix:1 is on none of the platforms telegram, discord." in talk.shown
+    assert "✗ BOT_OWNERS: the platform of matrix:1 is unknown. Use one of these: telegram, discord." in talk.shown
     assert env_text(folder) == "BOT_OWNERS=telegram:7\n"
 
 
