@@ -160,10 +160,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "member.failure.reason": (),  # of Reason
     "PROGRAM_ENDING": (),  # of Reason
     "link.problem": (),  # of Reason
-    **dict.fromkeys(("checked.words", "ollama.words", "raw"), ()),  # of Reason
-    **dict.fromkeys(
-        ("error.reason", "state.reason", "warning", "problem", "self.template", "fault.template"), ()
-    ),  # of Reason
+    **dict.fromkeys(("checked.words", "ollama.words", "raw", "error.reason", "state.reason"), ()),  # of Reason
+    **dict.fromkeys(("warning", "problem", "self.template", "fault.template"), ()),  # of Reason
     **dict.fromkeys(("_refused(self._settings.telegram_api_root)", "self._progress.problem"), ()),  # of Reason
     **{"OLLAMA": (start.OLLAMA,), "self._options.notice": ()},  # the notice below the terminal's banner
     "PURPOSES[tier]": tuple(start.PURPOSES.values()),

@@ -1,4 +1,4 @@
-"""Asks services whether they accept what was typed."""
+"""Asks services whether they accept a token, a key or an address."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ async def offered(draft: Draft, provider: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a provider's check found, in one sentence.
+    """The result of a provider's check; `words` is a sentence about it.
 
-    works: a model answers, or the models are listed. unsure: that can't be told yet. refused: it refuses the key. busy:
-    it accepts the key, but does not answer now. fails: everything else.
+    works: a model answers, or the provider lists its models. unsure: it can't be checked yet. refused: it refuses the
+    key, or needs one. busy: it accepts the key, but does not answer now. fails: everything else.
     """
 
     verdict: Literal["works", "unsure", "refused", "busy", "fails"]
@@ -70,8 +70,8 @@ class Checked:
 
 
 async def check_provider(draft: Draft, provider: str, model: str = "") -> Checked:
-    """Asks the model for one word; by default one that a tier uses. Without one, or without a key, the provider is only
-    asked for its list."""
+    """Ask a model for one word, by default one that a tier uses. If there is none, or no key, ask the provider for its
+    list of models."""
     has_key = bool(draft.models.config.profile(provider).api_key)
     if not model and (has_key or provider in OWN_MACHINE):
         model = tier_model(draft, provider) or ""
@@ -115,8 +115,8 @@ def _refused(title: str) -> Checked:
 
 
 def given_providers(draft: Draft) -> tuple[str, ...]:
-    """Providers with a key in the process environment, those of the tiers first. Others use such names, too, so a
-    provider must be known, be used by a tier, or have an address."""
+    """Providers with a key in the process environment, those of the tiers first. Other programs have variables of that
+    form, too, so the provider must be known, used by a tier, or have an address."""
     config = draft.models.config
     used = dict.fromkeys(provider_of(model) for pool in config.pools.values() for model in pool)
     addressed = (name for name, profile in config.profiles.items() if profile.base_url)
@@ -124,15 +124,15 @@ def given_providers(draft: Draft) -> tuple[str, ...]:
 
 
 async def find_ollama(draft: Draft) -> RunningOllama | None:
-    """An Ollama that is running and has a model that can chat."""
+    """The Ollama at the draft's address; None if it does not answer or has no model that can chat."""
     base = draft.models.config.profile(OLLAMA).base_url or ""
     async with httpx.AsyncClient(timeout=OLLAMA_SECONDS, trust_env=False) as web:
         return await running_ollama(web, base.rstrip("/").removesuffix("/v1"), OLLAMA_SECONDS)
 
 
 async def with_given_ollama(draft: Draft) -> tuple[Draft, Checked | None]:
-    """The draft with OLLAMA_HOST of the process environment if an Ollama answers there. None if it is not set, or if
-    runtime-config.json has another address."""
+    """The draft with OLLAMA_HOST of the process environment if an Ollama answers there, and what was found; None if it
+    is not set, or if runtime-config.json has another address."""
     host = draft.saved.given.get("OLLAMA_HOST", "").strip()
     where = address(host)
     if not host or draft.models.config.profile(OLLAMA).base_url != f"{where}/v1":
@@ -147,5 +147,5 @@ async def with_given_ollama(draft: Draft) -> tuple[Draft, Checked | None]:
 
 
 def title_of(provider: str) -> str:
-    """How people know the provider."""
+    """The provider's name as people write it."""
     return TITLES.get(provider, provider.capitalize())

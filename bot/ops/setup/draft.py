@@ -107,8 +107,8 @@ class Draft:
         return self.put({name: value for name in names if (value := self._from_shell(name))})
 
     def put_secret(self, name: str, value: str | None) -> Draft:
-        """With this secret; one that is saved, itself or with X_FILE, stays so. If it is from a file that X_FILE of the
-        process environment names, X_FILE is put."""
+        """With this secret; None: without it. One that is saved already, itself or with X_FILE, stays as it is. One
+        from a file that X_FILE of the process environment names is saved as X_FILE."""
         if value and not self.given(name) and value == self.environment.variables.get(name):
             return self
         path = self._from_shell(_pointer(name))
@@ -157,7 +157,7 @@ class Draft:
         return self.put(dict.fromkeys(POOLS, model))
 
     def put_owners(self, owners: Iterable[str]) -> Draft:
-        """With these owners only. Raises ConfigError for a wrong form, and for a new one of an unknown platform."""
+        """With these owners only. Raises ConfigError for a wrong form, and for a new owner on an unknown platform."""
         draft = self.put({"BOT_OWNERS": ",".join(dict.fromkeys(owners)) or None})
         known = [platform.name for platform in PLATFORMS]
         for owner in draft.environment.settings.owners:
@@ -167,7 +167,7 @@ class Draft:
         return draft
 
     def add_owners(self, *owners: UserKey | str) -> Draft:
-        """With these owners, too."""
+        """With these owners added. Raises ConfigError like `put_owners`."""
         return self.put_owners(map(str, (*self.environment.settings.owners, *owners)))
 
     def save(self) -> tuple[Path, ...]:

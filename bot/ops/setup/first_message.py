@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from bot.adapters.shared.descriptor import CODE, BotAccount
@@ -21,7 +20,7 @@ _Result = Literal["answered", "stopped", "failed"] | None
 @dataclass(frozen=True, slots=True)
 class RunningBot:
     """What setup watches: `platforms` are those that run, `new_code` makes an owner code, `unsent` counts the chats
-    that wait for a reply, `stopped` each user's turns that were stopped."""
+    that wait for a reply, `stopped` the stopped turns of each user."""
 
     platforms: Collection[str]
     people: PeopleStore
@@ -49,12 +48,12 @@ async def first_message(
         show(say("Owner code: {code}. Send it to the bot in a private chat to become its owner.", code=code))
     show(say("Now write to the bot. Ctrl-C stops it; everything is saved."))
     if len(missing) == len(bot.platforms):
-        await _until(partial(_has_owner, bot))
+        await _wait_for_owner(bot)
         show(say("✓ You are the owner. Write a question to the bot."))
-    said: set[_Result] = {None}
+    told: set[_Result] = {None}
     while (result := await _result(bot, since)) != "answered":
-        if result not in said:
-            said.add(result)
+        if result not in told:
+            told.add(result)
             failed = "✗ The bot could not answer: the chat says why. Ctrl-C stops it; then run tierbot setup again."
             show(say(failed if result == "failed" else "⏹ You stopped this answer. Ask another question."))
         await asyncio.sleep(POLL_SECONDS)
@@ -69,19 +68,15 @@ def _invite(title: str, account: BotAccount, code: str, say: Say, show: Callable
         show(say("{title}: open {link}, then send {name} a direct message.", title=title, link=link, name=account.name))
 
 
-async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
+async def _wait_for_owner(bot: RunningBot) -> None:
     while True:
-        if await holds():
+        if any(owner.platform in bot.platforms for owner in await bot.people.owners()):
             return
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _has_owner(bot: RunningBot) -> bool:
-    return any(owner.platform in bot.platforms for owner in await bot.people.owners())
-
-
 async def _result(bot: RunningBot, since: float) -> _Result:
-    """What came of the owners' questions; None while there is no reply, or one is not sent yet."""
+    """The best result of the owners' questions so far; None while there is no reply, or one is not sent yet."""
     owners = [owner for owner in await bot.people.owners() if owner.platform in bot.platforms]
     people = {person.id for owner in owners if (person := await bot.people.find(owner)) is not None}
     reports = [report for person_id in people for report in await bot.turns.by_tier(since, person_id)]

@@ -40,8 +40,8 @@ class ModelQuestions:
         """Providers whose key of the process environment was checked."""
 
     async def take(self, draft: Draft, bases: Mapping[str, str], from_shell: bool) -> Draft:
-        """The draft with these addresses of providers and, `from_shell`, with the keys and OLLAMA_HOST of the process
-        environment, as far as they work. Raises ConfigError for an address of the wrong form."""
+        """The draft with those of these addresses of providers that work; `from_shell`: also with the keys and
+        OLLAMA_HOST of the process environment that work. Raises ConfigError for an address of the wrong form."""
         say, keys = self.say, checks.given_providers(draft) if from_shell else ()
         for provider in dict.fromkeys((*keys, *bases)):
             addressed = draft.put_provider(provider, bases[provider]) if provider in bases else draft
@@ -49,7 +49,8 @@ class ModelQuestions:
             verdict = await self._verdict(tried, provider, "", say("Leave it out"))
             if verdict == "works":
                 draft = tried
-                self._given.update({provider} & {*keys})
+                if provider in keys:
+                    self._given.add(provider)
                 continue
             draft = addressed if verdict == "refused" else draft  # the address answers
             if provider in keys:
@@ -113,9 +114,8 @@ class ModelQuestions:
         if choice.source != "local":
             return say("Keep {model}", model=choice.model)
         demo = engine_installed() and shipped_weights() is not None
-        return say(
-            "Decide later: a demo model answers until then" if demo else "Decide later: nothing answers until then"
-        )
+        words = "Decide later: a demo model answers until then" if demo else "Decide later: nothing answers until then"
+        return say(words)
 
     async def _provider(self, draft: Draft, provider: str) -> Draft | None:
         """The draft with a key that works; None if the question is given up."""
@@ -148,8 +148,8 @@ class ModelQuestions:
     async def _verdict(
         self, draft: Draft, provider: str, model: str, other: str
     ) -> Literal["works", "refused", "fails"]:
-        """Check the provider, again and again if that is wanted. It works, too, if it is to be kept anyway; `other` is
-        the third choice."""
+        """Check the provider as often as the owner wants. "works" also means that the owner keeps it anyway. `other`
+        names the choice to give it up."""
         say = self.say
         if provider in OWN_MACHINE and model:
             self._show(say("Asking {model} for one word …", model=model))

@@ -34,8 +34,7 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
         draft = draft.put_key(provider, key)
     if flags.model:
         draft = draft.put_pools(flags.model)
-    chosen = provider_of(flags.model)
-    for provider in dict.fromkeys((*flags.keys, *filter(None, (chosen,)), *flags.bases)):
+    for provider in filter(None, dict.fromkeys((*flags.keys, provider_of(flags.model), *flags.bases))):
         lines.append(await _check_provider(draft, provider, flags))
     draft, ollama = await checks.with_given_ollama(draft)
     if not (lines or flags.owners or (ollama is not None and ollama.verdict == "works")):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
 from bot.adapters.shared.doctor import PlatformSilent
@@ -61,7 +60,7 @@ class Wizard:
         self.saved = False
         """Whether anything was written."""
 
-    async def run(self, bases: Mapping[str, str] = MappingProxyType({})) -> Outcome:
+    async def run(self, bases: Mapping[str, str]) -> Outcome:
         """Ask until everything is saved; `bases` are addresses of providers. Raises ConfigError if it can't be."""
         folder, draft = self._draft.saved.settings.workspace, self._draft
         given = {platform: draft.given(platform.enabled_by.upper()) for platform in PLATFORMS}
@@ -147,7 +146,7 @@ class Wizard:
         return lines
 
     def _hint(self, name: str, secret: str) -> str:
-        """The end of a secret, and whether it may be missing in the files."""
+        """The end of a secret, and whether it comes from the process environment."""
         return f"{hint(secret)} {self.say('(from this shell)')}" if self._draft.given(name) else hint(secret)
 
     async def _token(self, platform: PlatformDescriptor) -> None:
@@ -166,7 +165,7 @@ class Wizard:
                 return
 
     async def _accepts(self, platform: PlatformDescriptor, token: str) -> bool:
-        """Whether the token works; then it is in the draft, and so is the owner of its bot."""
+        """Check a token. If it works, put it and the owner of its bot into the draft."""
         account = await self._account(platform, token)
         if account is None:
             return False
