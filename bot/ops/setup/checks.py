@@ -58,7 +58,7 @@ async def offered(draft: Draft, provider: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """The result of a provider's check; `words` is a sentence about it.
 
     works: a model answers, or the provider lists its models. unsure: it can't be checked yet. refused: it refuses the
@@ -69,49 +69,49 @@ class Checked:
     words: str
 
 
-async def check_provider(draft: Draft, provider: str, model: str = "") -> Checked:
+async def check_provider(draft: Draft, provider: str, model: str = "") -> CheckResult:
     """Ask a model for one word, by default one that a tier uses. If there is none, or no key, ask the provider for its
     list of models."""
     has_key = bool(draft.models.config.profile(provider).api_key)
     if not model and (has_key or provider in OWN_MACHINE):
         model = tier_model(draft, provider) or ""
-    return await (_asked(draft, model, has_key) if model else _listed(draft, provider, has_key))
+    return await (_ask_model(draft, model, has_key) if model else _ask_for_list(draft, provider, has_key))
 
 
-async def _asked(draft: Draft, model: str, has_key: bool) -> Checked:
+async def _ask_model(draft: Draft, model: str, has_key: bool) -> CheckResult:
     title, environment = title_of(provider_of(model)), draft.environment
     inspection = Inspection(environment, Workspace(environment), time.time, SECONDS)
     error = (await ask_models(inspection, draft.models, [model])).get(model)
     if error is None:
-        return Checked("works", Reason("{title}: {model} answers.", title=title, model=model))
+        return CheckResult("works", Reason("{title}: {model} answers.", title=title, model=model))
     if isinstance(error, KeyRejected):
-        return _refused(title) if has_key else Checked("refused", Reason("{title} needs a key.", title=title))
+        return _refused(title) if has_key else CheckResult("refused", Reason("{title} needs a key.", title=title))
     why = error.raw.rstrip(".") if error.raw else error.reason
     if isinstance(error, OutOfCredit | RateLimited):
         words = "{title} accepts the key, but {model} does not answer now: {why}."
-        return Checked("busy", Reason(words, title=title, model=model, why=why))
-    return Checked("fails", Reason("{model} does not answer: {why}.", model=model, why=why))
+        return CheckResult("busy", Reason(words, title=title, model=model, why=why))
+    return CheckResult("fails", Reason("{model} does not answer: {why}.", model=model, why=why))
 
 
-async def _listed(draft: Draft, provider: str, has_key: bool) -> Checked:
+async def _ask_for_list(draft: Draft, provider: str, has_key: bool) -> CheckResult:
     title = title_of(provider)
     try:
         count = len(await offered(draft, provider))
     except DiscoveryError as error:
         if error.upstream not in (401, 403):
-            return Checked("fails", str(error))
+            return CheckResult("fails", str(error))
         if has_key:
             return _refused(title)
         words = "{title}: {address} answers, but can't be checked further without a key."
         address = draft.models.config.profile(provider).base_url
-        return Checked("unsure", Reason(words, title=title, address=address))
+        return CheckResult("unsure", Reason(words, title=title, address=address))
     words = "{title} lists {count} models. None was tested, because {why}."
     why = Reason("no tier uses one" if has_key or provider in OWN_MACHINE else "there is no key")
-    return Checked("works", Reason(words, title=title, count=count, why=why))
+    return CheckResult("works", Reason(words, title=title, count=count, why=why))
 
 
-def _refused(title: str) -> Checked:
-    return Checked("refused", Reason("{title} refuses the key. Copy it whole, or make a new one.", title=title))
+def _refused(title: str) -> CheckResult:
+    return CheckResult("refused", Reason("{title} refuses the key. Copy it whole, or make a new one.", title=title))
 
 
 def given_providers(draft: Draft) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ async def find_ollama(draft: Draft) -> RunningOllama | None:
         return await running_ollama(web, base.rstrip("/").removesuffix("/v1"), OLLAMA_SECONDS)
 
 
-async def with_given_ollama(draft: Draft) -> tuple[Draft, Checked | None]:
+async def with_given_ollama(draft: Draft) -> tuple[Draft, CheckResult | None]:
     """The draft with OLLAMA_HOST of the process environment if an Ollama answers there, and what was found; None if it
     is not set, or if runtime-config.json has another address."""
     host = draft.saved.given.get("OLLAMA_HOST", "").strip()
@@ -140,10 +140,10 @@ async def with_given_ollama(draft: Draft) -> tuple[Draft, Checked | None]:
     found = await find_ollama(draft)
     if found is None:
         words = "OLLAMA_HOST is not saved: no Ollama with a model that can chat answers at {address}."
-        return draft, Checked("unsure", Reason(words, address=where))
+        return draft, CheckResult("unsure", Reason(words, address=where))
     words = "Ollama answers at {address} and has {model}."
     kept = draft.put_given("OLLAMA_HOST")
-    return kept, Checked("works", Reason(words, address=where, model=found.best.partition("/")[2]))
+    return kept, CheckResult("works", Reason(words, address=where, model=found.best.partition("/")[2]))
 
 
 def title_of(provider: str) -> str:
