@@ -130,6 +130,10 @@ class PlatformDescriptor:
         """Whether the platform is switched on."""
         return getattr(settings, self.enabled_by) is not None
 
+    def token(self, settings: CommonSettings) -> str:
+        """The bot's token; empty if the platform is off."""
+        return secret(getattr(settings, self.enabled_by))
+
 
 def proxy_for(address: str, *proxies: str | None) -> str | None:
     """The first of the proxies that is set; None for a server on this machine."""

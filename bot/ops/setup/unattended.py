@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bot.adapters.shared.descriptor import secret
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.setup import checks
 from bot.ops.setup.admin_port import taken
@@ -50,7 +49,7 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
 
 async def _with_tokens(draft: Draft, flags: Flags, lines: list[str]) -> Draft:
     for platform in PLATFORMS:
-        token = flags.tokens.get(platform.name) or secret(getattr(draft.environment.settings, platform.enabled_by))
+        token = flags.tokens.get(platform.name) or platform.token(draft.environment.settings)
         if not token:
             continue
         try:

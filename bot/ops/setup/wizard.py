@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor, secret
+from bot.adapters.shared.descriptor import BotAccount, PlatformDescriptor
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.config.environment import Environment
 from bot.config.workspace import Workspace
@@ -114,7 +114,7 @@ class Wizard:
     async def _done(self, chosen: str) -> Outcome:
         if chosen == "start":  # its links need the names of the bots
             for platform in PLATFORMS:
-                if token := secret(getattr(self._draft.environment.settings, platform.enabled_by)):
+                if token := platform.token(self._draft.environment.settings):
                     await self._account(platform, token)
         return self._outcome(start=chosen == "start", service=chosen == "service")
 
@@ -134,7 +134,7 @@ class Wizard:
         say, environment, models = self.say, self._draft.environment, self._draft.models
         settings, lines = environment.settings, []
         for platform in PLATFORMS:
-            token = secret(getattr(settings, platform.enabled_by))
+            token = platform.token(settings)
             shown = self._hint(platform.enabled_by.upper(), token) if token else say("off")
             lines.append(f"{platform.title}: {shown}")
         keys = [f"{name} {self._hint(variable(name), key)}" for name, key in sorted(environment.keys.items())]
