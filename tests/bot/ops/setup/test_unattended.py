@@ -244,9 +244,7 @@ async def test_the_address_of_a_provider_that_no_tier_uses_is_checked(environ: d
         await given(environ, bases={"groq": "http://127.0.0.1:9/v1"})
 
 
-async def test_an_address_that_wants_a_key_is_told_apart_from_a_checked_one(
-    environ: dict[str, str], ms: ModelServer
-) -> None:
+async def test_an_address_that_wants_a_key_is_said_to_be_unchecked(environ: dict[str, str], ms: ModelServer) -> None:
     ms.bad_keys.add(NO_KEY)
     _, lines = await given(environ, bases={"openai": ms.openai_base})
     words = f"OpenAI: {ms.openai_base} answers, but can't be checked further without a key."
