@@ -40,7 +40,7 @@ url use used user valid value values was were while with without you your
 
 
 def decoded(text: str) -> str:
-    """A text on one line, with the escapes of JSON, Python, URLs and HTML replaced by their characters."""
+    """A text on one line, without the escapes of JSON, Python, URLs and HTML."""
     text = unquote(html.unescape(_ESCAPE.sub(_character, text)))
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return unicodedata.normalize("NFC", " ".join(text.split()))

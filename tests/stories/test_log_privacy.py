@@ -138,9 +138,7 @@ async def test_no_word_that_was_sent_comes_back_in_an_error(on: BotHarness, said
     assert [line for line in (*lines, told.text) if any(word in line for word in hidden)] == []
 
 
-async def test_a_tool_that_crashes_is_logged_without_its_message(
-    on: BotHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_tool_that_crashes_is_logged_without_its_words(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(expression: str) -> str:
         raise ValueError(f"invalid literal: {expression!r}") from KeyError(expression)
 
