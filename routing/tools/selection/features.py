@@ -19,7 +19,7 @@ from routing.tools.selection.words import letter_ngrams, words
 from routing.types.vectors import Floats
 
 LEXICAL = ("bm25", "coverage", "coverage of few words", "passage cosine", "letters", "own keyword", "name")
-DENSE = ("descriptions", "examples", "many examples", "best", "best > 0.4", "best × passage cosine")
+DENSE = ("descriptions", "many examples", "best", "best > 0.4")
 QUESTION = (
     *("negatives", "words of negatives", "best of all", "coverage of all"),
     *("entries", "no examples", "small talk", "small talk > 0"),
@@ -145,18 +145,14 @@ class DenseFeatures:
             np.matmul(vectors, self._turned[:, start : start + block], out=found[:, start : start + block])
         return Similarity(*np.split(found, self._ends, 1))
 
-    def of(self, similarity: Similarity, rows: Sequence[int], lexical: Floats) -> Floats:
+    def of(self, similarity: Similarity, rows: Sequence[int]) -> Floats:
         """The features DENSE (entries × features), the maximum over `rows` of `similarity`."""
         described = self._passages.described_by.best(_best(similarity.described, rows))
         examples = _best(similarity.examples, rows)
         by = self._passages.examples_by
-        by_examples = by.best(examples)
         many = np.bincount(by.passages, np.maximum(examples - SIMILAR, 0), by.count).astype(np.float32)
-        best = np.maximum(described, by_examples)
-        columns = (
-            *(described, by_examples, np.minimum(many, MAX_EXAMPLES), best),
-            *(np.maximum(best - 0.4, 0), best * lexical[:, LEXICAL.index("passage cosine")]),
-        )
+        best = np.maximum(described, by.best(examples))
+        columns = described, np.minimum(many, MAX_EXAMPLES), best, np.maximum(best - 0.4, 0)
         return np.array(columns).T
 
 

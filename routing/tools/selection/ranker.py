@@ -156,7 +156,7 @@ class Ranker:
             if not rows:
                 yield None
                 continue
-            found = dense.of(similarity, rows, part.lexical)
+            found = dense.of(similarity, rows)
             negatives = float(similarity.negatives[rows].max(initial=0.0)), part.negatives
             small_talk = part.small_talk
             if self._is_shipped and part.gloss in vectors:
