@@ -33,14 +33,15 @@ from routing.tools.selector import MAX_CHARACTERS
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 SET = Path(__file__).parent / "data" / "auto_tier.jsonl"
-LATER, FRESH, HELD_OUT, SECOND_AUTHOR = LATER_SETS = tuple(
-    SET.with_name(f"auto_tier_{name}.jsonl") for name in ("later", "fresh", "heldout", "second_author")
+LATER, FRESH, HELD_OUT, SECOND_AUTHOR, THIRD_AUTHOR = LATER_SETS = tuple(
+    SET.with_name(f"auto_tier_{name}.jsonl") for name in ("later", "fresh", "heldout", "second_author", "third_author")
 )
 FROZEN = "2026-11-22"
 DIGEST = "122224cb1b443e6ee78b0c91172acd9627811c086bdac057e52a120a3ab0edc1"
 FRESH_DIGEST = "93375effcd5bdd240f68c6ff5edf9675b07eca14c25e4e3a3d8b241d8ec84cc8"
 HELD_OUT_DIGEST = "c4e104925d4eb1c2dfb2ae146da29afac8364f64fbf59dc1bc3bafe84a2a36d8"
 SECOND_AUTHOR_DIGEST = "033ebc65699b58e9478db8bfdc5c4044c85d65e266f0e709ca015a8c30cf47fa"
+THIRD_AUTHOR_DIGEST = "6bdd35e0579d05e19d7bb3c2a70a5311207a152cbc52aa404d6c5cb100c07319"
 MIN_ACCEPTED, MAX_MILLISECONDS = 0.9, 1.0
 
 PRICES: Mapping[Tier, int] = {"balanced": 1, "smart": 3, "coding": 3, "deep": 5}

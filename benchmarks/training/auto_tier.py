@@ -37,7 +37,7 @@ from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 SHARES: Mapping[Tier, float] = {"balanced": 0.58, "smart": 0.17, "coding": 0.145, "deep": 0.105}
 """Share of each tier in the sum of the rows' weights."""
-WEIGHTS: Mapping[str, float] = {MADE: 0.5, SENTENCE: 2.0, WRITTEN: 1.5, FRAMED: 1.5, ASKED: 0.5}
+WEIGHTS: Mapping[str, float] = {MADE: 0.5, SENTENCE: 2.0, WRITTEN: 3.0, FRAMED: 1.5, ASKED: 0.5}
 """Weights by kind of row, before the shares are applied; `TUNING_WEIGHT` for the half for tuning."""
 TUNING_WEIGHT = 1.5
 EPOCHS, BATCH, LEARNING_RATE, RIDGE = 15, 512, 0.02, 3e-5

@@ -18,6 +18,8 @@ from benchmarks.auto_tier import (
     HELD_OUT_DIGEST,
     SECOND_AUTHOR,
     SECOND_AUTHOR_DIGEST,
+    THIRD_AUTHOR,
+    THIRD_AUTHOR_DIGEST,
     SET,
     TUNING,
     UNUSED,
@@ -61,6 +63,13 @@ def test_the_set_of_the_second_author_is_unchanged_since_training() -> None:
     assert len({row.language for row in rows}) >= 21
     assert sum(row.half == UNUSED for row in rows) >= 150
     assert sum(bool(row.previous) for row in rows) >= 40
+
+
+def test_the_set_of_the_third_author_is_unchanged_since_training() -> None:
+    assert hashlib.sha256(THIRD_AUTHOR.read_bytes()).hexdigest() == THIRD_AUTHOR_DIGEST
+    rows = read(THIRD_AUTHOR)
+    assert len(rows) >= 190
+    assert len({row.language for row in rows}) >= 18
 
 
 def test_the_set_is_large_and_varied() -> None:
