@@ -7,9 +7,8 @@ import errno
 import os
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, NullPool, Table, create_engine, insert, select, text
+from sqlalchemy import Connection, NullPool, create_engine, insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from routing.errors import ConfigError, NoDatabase
@@ -17,17 +16,8 @@ from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
 from storage.database.migrate import create_tables, current_revision
 from storage.database.sqlite_copy import Contents, OnStep, check, contents, copy, sync
-from storage.schema import REVISION, metadata, state
-
-if TYPE_CHECKING:  # imported when first used
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
-ROWS = 500
-"""Rows in memory while a database server is read or written."""
-WRITERS = "writer "
-"""Key prefix in `state` of the processes that use a PostgreSQL database; these rows don't belong to a copy."""
-SEQUENCE = text("select pg_get_serial_sequence(quote_ident(:name), 'id')")
-"""Query for the sequence of a table's ids."""
+from storage.database.tables import batches, last_ids, set_last_ids
+from storage.schema import REVISION, metadata
 
 
 def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents:
@@ -71,19 +61,24 @@ async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
     engine = create_async_engine(
         parse_url(url), poolclass=NullPool, isolation_level="REPEATABLE READ", hide_parameters=True
     )
-    file = create_engine(f"sqlite:///{target}", poolclass=NullPool, hide_parameters=True)
     try:
         async with engine.connect() as server:
             await server.exec_driver_sql("SET TRANSACTION READ ONLY")
-            await server.run_sync(_require_current_revision)
-            with file.begin() as writer:
-                create_tables(writer)
-                for table in metadata.sorted_tables:
-                    await _copy_rows(server, writer, table, on_step)
-                for table in with_lasting_ids():
-                    await _copy_last_id(server, writer, table)
+            await server.run_sync(_copy_tables, target, on_step)
     finally:
         await engine.dispose()
+
+
+def _copy_tables(server: Connection, target: Path, on_step: OnStep) -> None:
+    _require_current_revision(server)
+    file = create_engine(f"sqlite:///{target}", poolclass=NullPool, hide_parameters=True)
+    with file.begin() as writer:
+        create_tables(writer)
+        for table in metadata.sorted_tables:
+            for batch in batches(server, table):
+                writer.execute(insert(table), batch)
+                on_step()
+        set_last_ids(writer, last_ids(server))
 
 
 def _require_current_revision(connection: Connection) -> None:
@@ -95,28 +90,3 @@ def _require_current_revision(connection: Connection) -> None:
             f"The database is at revision {revision}, and this version of tierbot has {REVISION}: run "
             "`tierbot migrate`, or back it up with the version that wrote it."
         )
-
-
-async def _copy_rows(server: AsyncConnection, writer: Connection, table: Table, on_step: OnStep) -> None:
-    query = select(table)
-    if table is state:
-        query = query.where(~state.c.key.startswith(WRITERS))
-    async with server.stream(query) as rows:
-        async for batch in rows.mappings().partitions(ROWS):
-            writer.execute(insert(table), [dict(row) for row in batch])
-            on_step()
-
-
-def with_lasting_ids() -> list[Table]:
-    """The tables whose ids are never used again."""
-    return [table for table in metadata.sorted_tables if table.dialect_options["sqlite"]["autoincrement"]]
-
-
-async def _copy_last_id(server: AsyncConnection, writer: Connection, table: Table) -> None:
-    """Copy the last id that was used, because its row may have been deleted."""
-    sequence = (await server.execute(SEQUENCE, {"name": table.name})).scalar_one()
-    row = (await server.exec_driver_sql(f"select last_value, is_called from {sequence}")).one()
-    if row.is_called:
-        values = {"name": table.name, "last": row.last_value}
-        writer.execute(text("delete from sqlite_sequence where name = :name"), values)
-        writer.execute(text("insert into sqlite_sequence (name, seq) values (:name, :last)"), values)

@@ -74,6 +74,20 @@ def open_unused(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)
 
 
+class Mending:
+    """Reads the texts of a SQLite connection (its `text_factory`), and replaces the bytes in damaged ones that
+    PostgreSQL can't store. `count` is the number of these texts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, data: bytes) -> str:
+        found = data.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+        if b"\0" in data or ("\N{REPLACEMENT CHARACTER}" in found and found.encode() != data):
+            self.count += 1
+        return found
+
+
 def sync(file: Path) -> None:
     """Make a file's content survive a power failure."""
     with file.open("rb") as written:

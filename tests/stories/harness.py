@@ -227,7 +227,7 @@ LIBRARIES = (
     ("telegram/_utils/files.py", "is_local_file"),  # python-telegram-bot asks whether a file's address is a path
     ("prompt_toolkit/history.py", "store_string"),  # prompt_toolkit writes the history of the terminal
     ("asyncpg/connect_utils.py", "_parse_connect_dsn_and_args"),  # asyncpg looks for a file with passwords
-    ("storage/database/snapshot.py", "_copy_server"),  # a backup has a thread with an event loop of its own
+    ("storage/database/snapshot.py", "_copy_tables"),  # a backup has a thread with an event loop of its own
     ("bot/ops/doctor.py", "report"),  # the admin page runs the doctor in a thread with an event loop of its own
     ("prompt_toolkit/patch_stdout.py", "close"),  # prompt_toolkit joins its thread when the terminal closes
 )

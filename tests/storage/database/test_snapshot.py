@@ -39,8 +39,7 @@ async def rows_of(url: str) -> dict[str, list[tuple[Any, ...]]]:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("snapshot", "server_restore"):
-        monkeypatch.setattr(f"storage.database.{module}.ROWS", 4)
+    monkeypatch.setattr("storage.database.tables.ROWS", 4)
 
 
 async def test_a_copy_has_the_same_rows(database: Database, database_url: str, tmp_path: Path) -> None:
