@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from bot.ops.setup.flags import add_flags
 from handlers.version import VERSION
 
+MAX_NAME = 40
+"""Characters of an unknown command that are compared with the known ones."""
 
-def parser() -> argparse.ArgumentParser:
-    """All commands with their options. The command's name is in `command`."""
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of a command line (default: this process's). The command's name is in `command`. Exits if they are
+    wrong."""
+    given = sys.argv[1:] if arguments is None else arguments
+    parser, names = _parser()
+    if given and given[0] not in names and not given[0].startswith("-"):
+        from difflib import get_close_matches
+
+        close = get_close_matches(given[0][:MAX_NAME], names, 1)
+        if close:
+            parser.error(f"there is no command {given[0]!r}; did you mean {close[0]!r}?")
+    return parser.parse_args(given)
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Sequence[str]]:
+    """All commands with their options, and their names."""
     parser = argparse.ArgumentParser(
         prog="tierbot", description="A self-hosted assistant with a choice of model classes."
     )
@@ -33,12 +52,25 @@ def parser() -> argparse.ArgumentParser:
     update.add_argument("--check", action="store_true", help="only say whether there is a newer version")
     update.add_argument("--from", dest="given", default="", metavar="WHEEL", help="the new version's file or address")
     commands.add_parser("migrate", help="bring the database to the current revision")
+    _add_move(commands.add_parser("migrate-to", help="move everything to another database, such as PostgreSQL's"))
     _add_models(commands.add_parser("models", help="list the models of the catalogue or of a provider"))
     model = commands.add_parser("model", help="download a small local model and set the tiers to it")
     model.add_argument("name", nargs="?", default="", help="the model to download (default: Qwen2.5 1.5B)")
     mcp = commands.add_parser("mcp", help="serve the bot's tools to MCP clients")
     mcp.add_argument("--http", default="", metavar="HOST:PORT", help="serve over HTTP instead of stdin and stdout")
-    return parser
+    return parser, list(commands.choices)
+
+
+def _add_move(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Moves all data of a stopped bot to another database, compares every table, and then sets DATABASE_URL in "
+        ".env. The old database stays as it is. If it is interrupted, run it again: it goes on."
+    )
+    parser.add_argument(
+        "target",
+        help="postgresql://user:password@host/name; sqlite for tierbot.db in the workspace; the path of another SQLite "
+        "file; or - to type the address or read it from a pipe, so that no password is in the list of processes",
+    )
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.arguments import parser
+from bot.arguments import parse
 from bot.config.environment import Environment, EnvironmentFault, load, process_environment, workspace_folder
 from bot.config.workspace import DATABASE_FILE, JOURNAL, TERMINAL, Workspace
 from bot.observability import logs
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 for success, 1 for a failed check, 2 for an error that the user has to
     fix, which is printed; `backup` and `migrate` have more."""
     os.umask(0o077)  # files hold conversations and keys, so only this user may read them
-    options = parser().parse_args(arguments)
+    options = parse(arguments)
     redactor = logs.Redactor(())
     try:
         given = process_environment(options.workspace if options.command == "restore" else "")
@@ -190,6 +190,12 @@ def _migrate_database(given: _Invocation) -> int:
     return 0
 
 
+def _move(given: _Invocation) -> int:
+    from bot.ops.move import move
+
+    return move(given.workspace, given.options.target)
+
+
 def _models(given: _Invocation) -> int:
     from bot.ops import models
 
@@ -220,6 +226,7 @@ _COMMANDS: Mapping[str, Callable[[_Invocation], int]] = {
     "restore": _restore,
     "update": _update,
     "migrate": _migrate_database,
+    "migrate-to": _move,
     "models": _models,
     "model": _model,
     "mcp": _mcp,

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from routing.errors import NewerDatabase
+from routing.errors import ConfigError, NewerDatabase, NoDatabase
 from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
 from storage.database.sqlite_copy import copy
@@ -38,8 +38,10 @@ SCRIPTS = Path(__file__).parents[2] / "migrations"
 KEPT_BACKUPS = 5
 MIN_FREE_BYTES = 16_000_000
 MAX_CHECKED_BYTES = 64_000_000
-_LOCK = "select pg_advisory_xact_lock(8437624537)"
-"""Held until the migration is committed. Any number that no other program locks."""
+LOCK = 8437624537
+"""The advisory lock of migrations and moves on PostgreSQL. Any number that no other program locks."""
+MOVING = "moving-"
+"""How the revision of a database begins into which `tierbot migrate-to` has not moved everything yet."""
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +59,7 @@ def migrate(url: str, backups: Path) -> str | None:
             _reclaim(Path(parsed.database or ""))
         if before == REVISION:
             return None
-        _refuse_newer(before)
+        refuse_newer(before)
         if before and is_sqlite(parsed):
             backup(Path(parsed.database or ""), backups, before)
         before = _run(parsed, _to_current)
@@ -70,9 +72,9 @@ def _to_current(connection: Connection) -> str:
     """Migrate to REVISION and return the previous revision. It is REVISION if another process was faster: one at a time
     gets here."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_LOCK)
+        connection.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
     before = current_revision(connection)
-    _refuse_newer(before)
+    refuse_newer(before)
     if not before:
         create_tables(connection)
     elif before != REVISION:
@@ -85,6 +87,19 @@ def current_revision(connection: Connection) -> str:
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
+
+
+def require_current_revision(connection: Connection) -> None:
+    """Raise ConfigError unless this version of the program wrote the database."""
+    revision = current_revision(connection)
+    if not revision:
+        raise NoDatabase("The database is empty, and this needs its tables: start the bot once.")
+    refuse_newer(revision)
+    if revision != REVISION:
+        raise ConfigError(
+            f"The database is at revision {revision}, and this version of tierbot has {REVISION}: run "
+            "`tierbot migrate` first, or use the version that wrote it. Nothing was changed."
+        )
 
 
 def _checked_revision(connection: Connection) -> str:
@@ -202,7 +217,13 @@ def known_revisions() -> frozenset[str]:
     return frozenset(path.name.split("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
-def _refuse_newer(revision: str) -> None:
+def refuse_newer(revision: str) -> None:
+    """Raise ConfigError for a revision that this version does not know."""
+    if revision.startswith(MOVING):
+        raise ConfigError(
+            "The database is incomplete, because a move into it was interrupted: run the same `tierbot migrate-to` "
+            "again, with the old DATABASE_URL. Nothing was changed."
+        )
     if revision and revision not in known_revisions():
         raise NewerDatabase(
             f"The database is at revision {revision}, which this version of tierbot does not know: "

@@ -11,13 +11,13 @@ from pathlib import Path
 from sqlalchemy import Connection, NullPool, create_engine, insert
 from sqlalchemy.exc import SQLAlchemyError
 
-from routing.errors import ConfigError, NoDatabase
+from routing.errors import NoDatabase
 from storage.database import is_sqlite, parse_url
 from storage.database.faults import explain
-from storage.database.migrate import create_tables, current_revision
+from storage.database.migrate import create_tables, require_current_revision
 from storage.database.sqlite_copy import Contents, OnStep, check, contents, copy, sync
 from storage.database.tables import batches, last_ids, set_last_ids
-from storage.schema import REVISION, metadata
+from storage.schema import metadata
 
 
 def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents:
@@ -70,7 +70,7 @@ async def _copy_server(url: str, target: Path, on_step: OnStep) -> None:
 
 
 def _copy_tables(server: Connection, target: Path, on_step: OnStep) -> None:
-    _require_current_revision(server)
+    require_current_revision(server)
     file = create_engine(f"sqlite:///{target}", poolclass=NullPool, hide_parameters=True)
     with file.begin() as writer:
         create_tables(writer)
@@ -79,14 +79,3 @@ def _copy_tables(server: Connection, target: Path, on_step: OnStep) -> None:
                 writer.execute(insert(table), batch)
                 on_step()
         set_last_ids(writer, last_ids(server))
-
-
-def _require_current_revision(connection: Connection) -> None:
-    revision = current_revision(connection)
-    if not revision:
-        raise NoDatabase("The database is empty, and a backup needs its tables: start the bot once.")
-    if revision != REVISION:
-        raise ConfigError(
-            f"The database is at revision {revision}, and this version of tierbot has {REVISION}: run "
-            "`tierbot migrate`, or back it up with the version that wrote it."
-        )

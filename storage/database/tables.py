@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, inspect, select, text
+from sqlalchemy import Connection, Select, Table, func, inspect, select, text
 
 from routing.errors import ConfigError
 from storage.schema import metadata, state
@@ -39,19 +39,27 @@ def own_tables(connection: Connection) -> list[str]:
     return sorted(names & {*metadata.tables, "alembic_version"})
 
 
+def has_rows(connection: Connection) -> bool:
+    """Whether there is anything of a bot."""
+    return any(connection.execute(_rows(table).limit(1)).first() is not None for table in metadata.sorted_tables)
+
+
 def count_rows(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
 def batches(connection: Connection, table: Table, skip: int = 0) -> Iterator[list[dict[str, Any]]]:
     """The rows in the order of their key, without the first ones, and without those of processes."""
-    query = select(table).order_by(*table.primary_key).execution_options(yield_per=ROWS)
-    if table is state:
-        query = query.where(~state.c.key.startswith(_WRITERS))
+    query = _rows(table).order_by(*table.primary_key).execution_options(yield_per=ROWS)
     if skip:
         query = query.offset(skip)
     for batch in connection.execute(query).mappings().partitions(ROWS):
         yield [dict(row) for row in batch]
+
+
+def _rows(table: Table) -> Select[Any]:
+    query = select(table)
+    return query.where(~state.c.key.startswith(_WRITERS)) if table is state else query
 
 
 def last_ids(connection: Connection) -> Mapping[str, int]:
