@@ -93,8 +93,8 @@ def test_the_index_lists_every_page() -> None:
 def test_every_subcommand_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
-    known = set(re.findall(r"^    (\w+)  ", capsys.readouterr().out, re.MULTILINE))
-    assert known == set(re.findall(r"^\| `tierbot (\w+)", text("docs/commands.md"), re.MULTILINE))
+    known = set(re.findall(r"^    ([\w-]+)(?:  |$)", capsys.readouterr().out, re.MULTILINE))
+    assert known == set(re.findall(r"^\| `tierbot ([\w-]+)", text("docs/commands.md"), re.MULTILINE))
 
 
 def test_every_step_of_a_messages_path_exists() -> None:

@@ -62,8 +62,8 @@ def _address(target: str, workspace: Workspace) -> str:
     if "://" not in target:
         if "/" not in target and not target.endswith((".db", ".sqlite", ".sqlite3")):
             raise ConfigError(
-                f"{target or 'An empty line'} is no database: give postgresql://user:password@host/name, the word "
-                "sqlite, or the path of a SQLite file, such as ./tierbot.db. Nothing was changed."
+                f"{target or 'An empty line'} is no database: give an address (postgresql://…), the word sqlite, or "
+                "the path of a SQLite file, such as ./tierbot.db. Nothing was changed."
             )
         return f"sqlite:///{Path(target).expanduser().absolute()}"
     parsed = parse_url(target)
@@ -85,7 +85,9 @@ def _place(url: str) -> object:
 def _shown(url: str) -> str:
     """A path, or the server's address without the password."""
     parsed = parse_url(url)
-    return str(Path(parsed.database or "").absolute()) if is_sqlite(parsed) else parsed.render_as_string()
+    if is_sqlite(parsed):
+        return str(Path(parsed.database or "").absolute())
+    return parsed.render_as_string().replace("+asyncpg", "", 1)
 
 
 def _switch(workspace: Workspace, url: str) -> str:
@@ -131,7 +133,7 @@ class _Progress:
 
     def step(self, doing: str, table: str, done: int, total: int) -> None:
         if total and done == total:
-            self.say(f"{table}: {total:,} rows")
+            self.say(f"{table}: {total:,} {'row' if total == 1 else 'rows'}")
         elif self._live:
             of = f" of {total:,}" if total else ""
             print(f"\r\033[K{doing} {table}: {done:,}{of} rows", end="", flush=True)

@@ -138,6 +138,7 @@ class _Transfer:
         self._begin_reading()
         self._lock_target()
         sums = {table.name: self._sum_source(table) for table in metadata.sorted_tables}
+        last = last_ids(self._reader)
         ours = f"{MOVING}{_hash(where, 4)}-"
         started()
         unfinished = self._prepare(ours, ours + _hash(f"{REVISION} {sums}", 8))
@@ -146,7 +147,9 @@ class _Transfer:
                 self._copy(table, sums[table.name][0], ours)
         self._compare(sums, ours, unfinished)
         if unfinished:
-            self._finish()
+            with _transaction(self._writer):
+                set_last_ids(self._writer, last)
+                self._set_revision(REVISION)
         return Moved(sum(rows for rows, _ in sums.values()), len(sums), self._mended)
 
     def _begin_reading(self) -> None:
@@ -200,7 +203,7 @@ class _Transfer:
                 self._say("Going on where the last move stopped.")
                 return True
             if revision.startswith(ours):
-                self._say("The old database has changed since the last move stopped: starting again.")
+                self._say("What the last move left there no longer fits the old database: starting again.")
                 for name in sorted(names, key=_drop_order):
                     self._writer.exec_driver_sql(f'drop table "{name}"')
                 names = []
@@ -248,11 +251,6 @@ class _Transfer:
                 f"The new database differs from the old one in {', '.join(wrong)}: something else wrote into it. Run "
                 f"the same command again, which starts from the beginning. {_AS_IT_WAS}"
             )
-
-    def _finish(self) -> None:
-        with _transaction(self._writer):
-            set_last_ids(self._writer, last_ids(self._reader))
-            self._set_revision(REVISION)
 
     def _begin_again_next_time(self, ours: str) -> None:
         with _transaction(self._writer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert all(f"\n    {name} " in shown for name in _COMMANDS)
+    assert all(re.search(rf"^    {name}\s", shown, re.MULTILINE) for name in _COMMANDS)
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["models"], ["models", "discover"]])
