@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from dotenv.parser import parse_stream
 from pydantic import SecretStr, ValidationError
@@ -69,7 +69,8 @@ class Environment:
         values = {name: getattr(self.settings, name) for name in Settings.model_fields}
         tokens = (value.get_secret_value() for value in values.values() if isinstance(value, SecretStr))
         addresses = (value for name, value in values.items() if name.endswith(("_proxy", "_url")) and value)
-        return (*self.keys.values(), *tokens, *filter(None, map(_password, addresses)))
+        passwords = (password for address in addresses for password in _passwords(address))
+        return (*self.keys.values(), *tokens, *passwords)
 
 
 class EnvironmentFault(ConfigError):
@@ -210,8 +211,10 @@ def _text(path: Path, name: str, template: str, faults: list[Reason]) -> str:
         return ""
 
 
-def _password(address: str) -> str | None:
+def _passwords(address: str) -> Sequence[str]:
+    """Before the host, and among PostgreSQL's options."""
     try:
-        return urlsplit(address).password
+        parts = urlsplit(address)
+        return [*filter(None, [parts.password]), *parse_qs(parts.query).get("password", ())]
     except ValueError:
-        return None
+        return ()

@@ -56,7 +56,7 @@ def parse_url(url: str) -> URL:
     """Parse DATABASE_URL. Raises ConfigError naming the accepted forms."""
     try:
         parsed = make_url(url)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):
         parsed = make_url("unknown://")
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+asyncpg")
@@ -67,7 +67,16 @@ def parse_url(url: str) -> URL:
             "DATABASE_URL must look like sqlite:///path/to/tierbot.db, sqlite+aiosqlite:///path/to/tierbot.db "
             "or postgresql+asyncpg://user:password@host/name."
         )
+    if "@" in (parsed.host or ""):
+        raise ConfigError("The password in DATABASE_URL has an @, which must be written as %40.")
+    if "sslmode" in parsed.query:  # libpq's name of asyncpg's `ssl`
+        parsed = parsed.update_query_dict({"ssl": parsed.query["sslmode"]}).difference_update_query(["sslmode"])
     return parsed
+
+
+def shown(url: URL) -> str:
+    """The address without its password."""
+    return url.difference_update_query(["password"]).render_as_string()
 
 
 def is_sqlite(url: URL) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 from sqlalchemy import Connection, NullPool, create_engine, func, inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from storage.database import is_sqlite, parse_url
+from storage.database import is_sqlite, parse_url, shown
 from storage.database.faults import explain
 from storage.database.migrate import is_closed, known_revisions
 from storage.database.sqlite import SIZE
@@ -45,7 +45,7 @@ async def look(url: str) -> DatabaseFacts | None:
             return await asyncio.to_thread(_look_at_file, Path(parsed.database or ""))
         return await _look_at_server(url)
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise explain(error, parsed.render_as_string(hide_password=True)) from error
+        raise explain(error, shown(parsed)) from error
 
 
 def _look_at_file(path: Path) -> DatabaseFacts | None:

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from routing.errors import ConfigError, NewerDatabase, NoDatabase
-from storage.database import is_sqlite, parse_url
+from storage.database import is_sqlite, parse_url, shown
 from storage.database.faults import explain
 from storage.database.sqlite_copy import copy
 from storage.schema import REVISION, metadata
@@ -65,7 +65,7 @@ def migrate(url: str, backups: Path) -> str | None:
         before = _run(parsed, _to_current)
         return None if before == REVISION else before or "an empty database"
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise explain(error, parsed.render_as_string(hide_password=True)) from error
+        raise explain(error, shown(parsed)) from error
 
 
 def _to_current(connection: Connection) -> str:

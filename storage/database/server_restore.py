@@ -12,7 +12,7 @@ from sqlalchemy import Connection, NullPool, Table, create_engine, insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from routing.errors import ConfigError
-from storage.database import parse_url
+from storage.database import parse_url, shown
 from storage.database.faults import driver_message
 from storage.database.migrate import create_tables, on_server
 from storage.database.sqlite_copy import Mending, open_unused
@@ -48,7 +48,7 @@ def _run(url: str, step: Callable[[Connection], T]) -> T:
     try:
         return asyncio.run(on_server(parsed, step))
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        where = parsed.render_as_string(hide_password=True)
+        where = shown(parsed)
         words = f"The database {where} can't be used ({driver_message(error)}); nothing was changed."
         raise ConfigError(words) from error
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, NullPool, create_engine, insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from routing.errors import NoDatabase
-from storage.database import is_sqlite, parse_url
+from storage.database import is_sqlite, parse_url, shown
 from storage.database.faults import explain
 from storage.database.migrate import create_tables, require_current_revision
 from storage.database.sqlite_copy import Contents, OnStep, check, contents, copy, sync
@@ -33,7 +33,7 @@ def snapshot(url: str, target: Path, on_step: OnStep = lambda: None) -> Contents
     except (SQLAlchemyError, sqlite3.Error) as error:
         if "disk is full" in str(error):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-        raise explain(error, parsed.render_as_string(hide_password=True)) from error
+        raise explain(error, shown(parsed)) from error
     finally:
         if not done:
             target.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, inspect, select, text
 
 from routing.errors import ConfigError
+from storage.database import shown
 from storage.schema import metadata, state
 
 ROWS = 500
@@ -31,7 +32,7 @@ def own_tables(connection: Connection) -> list[str]:
     names = set(inspect(connection).get_table_names())
     if names and not names >= _OURS:
         raise ConfigError(
-            f"The database {connection.engine.url.render_as_string()} holds tables of another program: choose an empty "
+            f"The database {shown(connection.engine.url)} holds tables of another program: choose an empty "
             "one. Nothing was changed."
         )
     if connection.dialect.name == "postgresql" and "state" in names and connection.execute(_USERS).scalar_one():

@@ -176,10 +176,10 @@ def test_every_secret_setting_is_redacted(tmp_path: Path) -> None:
         "ADMIN_TOKEN": "secret-8-secret-8",
         "HTTPS_PROXY": "http://u:secret-4@proxy:1",
         "TELEGRAM_PROXY": "http://u:secret-5@proxy:1",
-        "DATABASE_URL": "postgresql+asyncpg://u:secret-6@host/name",
+        "DATABASE_URL": "postgresql+asyncpg://u:secret-6@host/name?password=secret-9",
     }
     environment = load(environ)
-    assert {*(f"secret-{number}" for number in range(1, 8)), "secret-8-secret-8"} <= set(environment.secrets())
+    assert {*(f"secret-{number}" for number in (*range(1, 8), 9)), "secret-8-secret-8"} <= set(environment.secrets())
     assert "secret-1" not in repr(environment.settings)
 
 
