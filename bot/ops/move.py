@@ -11,8 +11,8 @@ from bot.config.environment import load
 from bot.config.workspace import DATABASE_FILE, SQLITE_ENDINGS, Workspace
 from bot.ops import env_file
 from routing.errors import ConfigError
-from storage.database import is_sqlite, parse_url
-from storage.database.transfer import require_unused, transfer
+from storage.database import is_sqlite, parse_url, shown
+from storage.database.transfer import transfer
 from storage.outgoing_files import sync_folder
 
 _VARIABLES = ("DATABASE_URL", "DATABASE_URL_FILE")
@@ -37,7 +37,6 @@ def move(workspace: Workspace, target: str) -> int:
             raise
         finally:
             progress.clear()
-        require_unused(old)
         _give_to_owner(workspace.root, new)
         print(f"Moved {moved.rows:,} rows in {moved.tables} tables. All were read back and compared.")
         for table, count in moved.mended.items():
@@ -60,14 +59,16 @@ def _address(target: str, workspace: Workspace) -> str:
     if target == "sqlite":
         return f"sqlite:///{workspace.root / DATABASE_FILE}"
     if "://" not in target:
-        if "/" not in target and not target.endswith((".db", ".sqlite", ".sqlite3")):
+        if not target.endswith((".db", ".sqlite", ".sqlite3")):  # not shown: it may have a password
             raise ConfigError(
-                f"{target or 'An empty line'} is no database: give an address (postgresql://…), the word sqlite, or "
-                "the path of a SQLite file, such as ./tierbot.db. Nothing was changed."
+                "This is no database: give an address (postgresql://…), the word sqlite, or the path of a SQLite file "
+                "that ends in .db, such as ./tierbot.db. Nothing was changed."
             )
         return f"sqlite:///{Path(target).expanduser().absolute()}"
     parsed = parse_url(target)
     if not is_sqlite(parsed):
+        if not parsed.database:
+            raise ConfigError(f"{_shown(target)} names no database: add /name. Nothing was changed.")
         return target
     if not parsed.database or parsed.database == ":memory:":
         raise ConfigError(f"{target} names no file: use sqlite:///path/to/tierbot.db. Nothing was changed.")
@@ -87,7 +88,7 @@ def _shown(url: str) -> str:
     parsed = parse_url(url)
     if is_sqlite(parsed):
         return str(Path(parsed.database or "").absolute())
-    return parsed.render_as_string().replace("+asyncpg", "", 1)
+    return shown(parsed).replace("+asyncpg", "", 1)
 
 
 def _switch(workspace: Workspace, url: str) -> str:
@@ -109,14 +110,15 @@ def _switch(workspace: Workspace, url: str) -> str:
 
 
 def _give_to_owner(root: Path, url: str) -> None:
-    """If root moves another user's bot, let a new SQLite file be that user's."""
+    """If root moves another user's bot, let a new SQLite file, and folders of the workspace, be that user's."""
     parsed, owner = parse_url(url), root.stat()
     if not is_sqlite(parsed):
         return
     path = Path(parsed.database or "")
     sync_folder(path.parent)
     if os.geteuid() == 0 and owner.st_uid != 0:
-        for each in (path.with_name(f"{path.name}{ending}") for ending in SQLITE_ENDINGS):
+        files = (path.with_name(f"{path.name}{ending}") for ending in SQLITE_ENDINGS)
+        for each in (*files, *(folder for folder in path.parents if folder.is_relative_to(root))):
             if each.exists():
                 os.chown(each, owner.st_uid, owner.st_gid)
 

@@ -95,7 +95,7 @@ async def test_the_address_can_come_from_a_pipe(root: Path) -> None:
     async with forked("migrate-to", "-", env=environment) as process:
         code, output, errors = await process.ended()
         assert (code, output) == (2, "")
-        assert errors.startswith("tierbot: An empty line is no database: give an address (postgresql://…)")
+        assert errors.startswith("tierbot: This is no database: give an address (postgresql://…)")
     async with forked("migrate-to", "-", env=environment) as process:
         assert (await process.ended(f"sqlite:///{root / 'new.db'}\n".encode()))[0] == 0
     assert dump(root / "new.db") == dump(root / "tierbot.db")
@@ -111,6 +111,13 @@ def test_another_file_gets_an_absolute_address(
     assert f"DATABASE_URL=sqlite+aiosqlite:///{root}/again.db\n" in env(root)
     assert dump(root / "again.db") == dump(root / "tierbot.db")
     assert f"{root}/data/bot.db. Delete it" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_creates_belongs_to_the_bots_user(root: Path) -> None:
+    os.chown(root, 12345, 12345)
+    assert move(opened(root), str(root / "a" / "b" / "new.db")) == 0
+    assert {path.stat().st_uid for path in (root / "a", root / "a" / "b", root / "a" / "b" / "new.db")} == {12345}
 
 
 def test_a_file_with_the_old_address_is_not_read_any_more(root: Path) -> None:
@@ -138,7 +145,12 @@ def test_a_running_bot_is_not_moved(root: Path) -> None:
     ("target", "reason"),
     [
         ("postgres", "is no database: give an address"),
+        ("postgres:secret@127.0.0.1/name", "This is no database"),
+        ("./folder/", "This is no database"),
         ("mysql://host/name", "must look like"),
+        ("postgresql://host:port/name", "must look like"),
+        ("postgresql://a:se@cret@host/name", "an @, which must be written as %40"),
+        ("postgresql://a:secret@host", r"a:\*\*\*@host names no database"),
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
         ("sqlite", "already"),
@@ -147,8 +159,9 @@ def test_a_running_bot_is_not_moved(root: Path) -> None:
 )
 def test_a_target_that_can_not_be_used_is_refused(root: Path, target: str, reason: str) -> None:
     before = (root / ".env").read_text(encoding="utf-8")
-    with pytest.raises(ConfigError, match=reason):
+    with pytest.raises(ConfigError, match=reason) as refused:
         move(opened(root), target)
+    assert "cret" not in str(refused.value)
     assert (root / ".env").read_text(encoding="utf-8") == before
 
 
