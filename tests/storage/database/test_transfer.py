@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -306,7 +307,7 @@ def test_a_file_of_another_kind_is_left_alone(old: str, tmp_path: Path) -> None:
 def test_a_database_that_another_program_writes_is_not_moved(
     old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.database.transfer.BUSY_TIMEOUT_MS", 1)
+    monkeypatch.setattr("storage.database.connection.BUSY_TIMEOUT_MS", 1)
     with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as writer:
         writer.execute("begin immediate")
         with pytest.raises(ConfigError, match="another program uses it"):
@@ -339,6 +340,39 @@ def test_damaged_texts_are_mended_and_counted(old: str, new: str) -> None:
     mended = "select payload from inbox where id = 7"
     assert on(new, lambda c: c.exec_driver_sql(mended).scalar_one()) == "a��b"
     assert moved(old, new).mended == {"inbox": 2}
+
+
+def test_ctrl_c_stops_it_and_it_goes_on(old: str, new: str) -> None:
+    def interrupt(doing: str, table: str, done: int, _: int) -> None:
+        if (doing, table, done) == (*COPYING, 4):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        transfer(old, new, lambda _: None, interrupt)
+    said: list[str] = []
+    moved(old, new, said)
+    assert said == ["Going on where the last move stopped."]
+    assert rows_of(new) == rows_of(old)
+
+
+def test_rows_that_a_damaged_index_hides_are_not_left_behind(old: str, new: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as writer:
+        writer.execute("create table empty (key varchar(100) primary key)")
+        writer.execute("pragma writable_schema = on")
+        page = "select rootpage from sqlite_master where name = 'sqlite_autoindex_empty_1'"
+        writer.execute(f"update sqlite_master set rootpage = ({page}) where name = 'sqlite_autoindex_state_1'")
+        writer.execute("delete from sqlite_master where tbl_name = 'empty'")
+    with pytest.raises(ConfigError, match=r"old.db is damaged \(.*\): restore a backup"):
+        moved(old, new)
+    assert not Path(parse_url(new).database or "").exists()
+
+
+def test_a_place_that_is_no_file_says_what_to_do(old: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="name a file in it"):
+        moved(old, f"sqlite:///{tmp_path}")
+    with pytest.raises(ConfigError, match="a part of its path is a file"):
+        moved(old, f"sqlite:///{tmp_path / 'file' / 'new.db'}")
 
 
 @pytest.mark.system
@@ -382,6 +416,38 @@ class TestPostgres:
         if role == "old":
             assert (await asyncio.to_thread(moved, *pair)).rows == 2 * len(metadata.tables)
             assert on_file(tmp_path / "new.db", "select count(*) from state where key like 'writer%'") == 0
+
+    def test_no_bot_starts_on_the_old_one_meanwhile(self, old: str, postgres: Server, tmp_path: Path) -> None:
+        first = empty(postgres)
+        moved(old, first)
+        refused: list[str] = []
+
+        def start(*_: object) -> None:
+            child = os.fork()
+            if not child:
+                try:
+                    add = "set lock_timeout = '50ms'; insert into state values ('writer 1 2', '')"
+                    with pytest.raises(subprocess.CalledProcessError):
+                        postgres.run("psql", "-qc", add, first.replace("+asyncpg", ""))
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+            refused.append("")
+
+        transfer(first, f"sqlite:///{tmp_path / 'new.db'}", lambda _: None, start)
+        assert refused
+
+    def test_one_database_under_two_addresses_is_refused(self, old: str, postgres: Server) -> None:
+        first = empty(postgres)
+        moved(old, first)
+        with pytest.raises(ConfigError, match="the same database"):
+            moved(first, f"{first}/")
+
+    @pytest.mark.parametrize("option", ["unknown=1", "ssl=unknown"])
+    def test_an_unknown_option_is_named(self, old: str, postgres: Server, option: str) -> None:
+        with pytest.raises(ConfigError, match="unknown"):
+            moved(old, f"{empty(postgres)}&{option}")
 
     def test_from_one_server_database_to_another(self, old: str, postgres: Server) -> None:
         first, second = empty(postgres), empty(postgres)
@@ -456,6 +522,11 @@ class TestPostgres:
         assert "The old database is as it was" in str(refused.value)
         assert "right@" not in str(refused.value)
         assert "wrong@" not in str(refused.value)
+
+    def test_a_password_among_the_options_is_hidden(self, old: str, carl: str) -> None:
+        with pytest.raises(ConfigError, match="check the user and the password") as refused:
+            moved(old, carl.replace(":right", "") + "&password=wrong")
+        assert "=wrong" not in str(refused.value)
 
     @pytest.fixture
     def carl(self, postgres: Server) -> str:
