@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import Connection, NullPool, create_engine, func, inspect, select, text
+from sqlalchemy import URL, Connection, NullPool, create_engine, func, inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from storage.database import is_sqlite, parse_url, shown
@@ -43,7 +43,7 @@ async def look(url: str) -> DatabaseFacts | None:
     try:
         if is_sqlite(parsed):
             return await asyncio.to_thread(_look_at_file, Path(parsed.database or ""))
-        return await _look_at_server(url)
+        return await _look_at_server(parsed)
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise explain(error, shown(parsed)) from error
 
@@ -71,7 +71,7 @@ def _read(path: Path) -> DatabaseFacts:
         return _facts(connection, SIZE, "" if verdict == "ok" else verdict, writable)
 
 
-async def _look_at_server(url: str) -> DatabaseFacts:
+async def _look_at_server(url: URL) -> DatabaseFacts:
     from sqlalchemy.ext.asyncio import create_async_engine
 
     def step(connection: Connection) -> DatabaseFacts:

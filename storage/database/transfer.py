@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import URL, BigInteger, Column, Connection, Integer, Table, insert, text
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
-from sqlalchemy.util import greenlet_spawn
+from sqlalchemy.util import await_only, greenlet_spawn
 
 from routing.errors import ConfigError, NoDatabase
 from storage.database import is_sqlite, parse_url
@@ -75,11 +75,10 @@ def transfer(source: str, target: str, say: Say, on_step: OnStep) -> Moved:
 
 
 async def _transfer(old: URL, new: URL, say: Say, on_step: OnStep) -> Moved:
-    texts, task = Mending(), asyncio.current_task()
+    texts = Mending()
 
     def step(doing: str, table: str, done: int, total: int) -> None:
-        if task is not None and task.cancelling():  # Ctrl-C, which asyncio tells only to what awaits
-            raise asyncio.CancelledError
+        await_only(asyncio.sleep(0))  # raises CancelledError after Ctrl-C, also if both are SQLite
         on_step(doing, table, done, total)
 
     with new_file(new) as started:

@@ -15,6 +15,7 @@ from routing.errors import StorageFault
 from storage.database import Database, open_database
 from storage.database.async_engine import CONNECTIONS, AsyncDatabase
 from storage.database.faults import driver_message
+from storage.database.inspection import look
 from storage.schema import audit, state
 from storage.state import SqlState
 from tests.postgres import Server
@@ -44,6 +45,13 @@ def end_connections(server: Server, database: Database) -> None:
     assert isinstance(database, AsyncDatabase)
     name = database._engine.url.database
     server.sql(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
+
+
+@pytest.mark.parametrize("option", ["", "&sslmode=disable"])
+async def test_a_plain_address_is_understood_also_by_the_doctor(postgres: Server, option: str) -> None:
+    facts = await look(postgres.copy().replace("+asyncpg", "") + option)
+    assert facts is not None
+    assert facts.status == "current"
 
 
 async def added(database: Database) -> int:

@@ -342,13 +342,14 @@ def test_damaged_texts_are_mended_and_counted(old: str, new: str) -> None:
     assert moved(old, new).mended == {"inbox": 2}
 
 
-def test_ctrl_c_stops_it_and_it_goes_on(old: str, new: str) -> None:
+def test_ctrl_c_stops_it_and_it_goes_on(old: str, new: str, caplog: pytest.LogCaptureFixture) -> None:
     def interrupt(doing: str, table: str, done: int, _: int) -> None:
         if (doing, table, done) == (*COPYING, 4):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         transfer(old, new, lambda _: None, interrupt)
+    assert not caplog.records
     said: list[str] = []
     moved(old, new, said)
     assert said == ["Going on where the last move stopped."]
