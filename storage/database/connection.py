@@ -31,7 +31,7 @@ _REMEDIES = {
     "55P03": "another move or migration uses it; wait until that is done",
     "database or disk is full": "its disk is full; free some space there",
     "locked": "another program uses it; stop that",
-    "not a database": "it is damaged, or no database of SQLite; choose another file",
+    "not a database": "it is damaged, or not a SQLite database; choose another file",
     "malformed": "it is damaged",
     "unable to open": "make its folder writable for this user",
     "readonly": "make it writable for this user",
@@ -135,7 +135,7 @@ def _explain(error: BaseException, where: str) -> ConfigError:
     code = getattr(error, "sqlstate", None)
     fix = _REMEDIES.get(code or "") or next((fix for known, fix in _REMEDIES.items() if known in words), "")
     if not fix:
-        fix = "ask whoever runs that server" if code else _UNREACHABLE
+        fix = "ask the administrator of that server" if code else _UNREACHABLE
     return ConfigError(
         f"The database {where} can't be used ({words}): {fix}. Then run the same command again. {AS_IT_WAS}"
     )

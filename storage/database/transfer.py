@@ -179,7 +179,7 @@ class _Transfer:
             names = own_tables(self._writer)
             revision = current_revision(self._writer) if names else ""
             if revision == mark:
-                self._say("Going on where the last move stopped.")
+                self._say("Continuing where the last move stopped.")
                 return True
             if revision.startswith(ours):
                 self._say("What the last move left there no longer fits the old database: starting again.")
@@ -276,7 +276,7 @@ def _misfit(column: Column[Any], value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, column.type.python_type):
-        return f"is no {column.type.python_type.__name__}"
+        return f"is not of type {column.type.python_type.__name__}"
     length = getattr(column.type, "length", None)
     if isinstance(value, str) and length is not None and len(value) > length:
         return f"has {len(value):,} characters, and at most {length:,} fit"

@@ -224,7 +224,7 @@ def test_it_can_be_stopped_and_says_how_to_go_on(
     )
     monkeypatch.undo()
     assert move(opened(root), str(root / "new.db")) == 0
-    assert "Going on where the last move stopped." in capsys.readouterr().out
+    assert "Continuing where the last move stopped." in capsys.readouterr().out
     assert dump(root / "new.db") == dump(root / "tierbot.db")
 
 

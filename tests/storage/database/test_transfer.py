@@ -154,7 +154,7 @@ def test_a_move_that_is_killed_anywhere_goes_on(
         said: list[str] = []
         moved(old, new, said)
         assert (revision(new), rows_of(new)) == (REVISION, expected)
-        unfinished += said == ["Going on where the last move stopped."]
+        unfinished += said == ["Continuing where the last move stopped."]
         place += places
         if new.startswith("sqlite"):
             Path(parse_url(new).database or "").unlink()
@@ -190,7 +190,7 @@ def test_it_goes_on_where_it_stopped(old: str, new: str) -> None:
         copied.extend([table] * (doing == "Copying"))
 
     transfer(old, new, said.append, note)
-    assert said == ["Going on where the last move stopped."]
+    assert said == ["Continuing where the last move stopped."]
     assert "people" not in copied
     assert "messages" in copied
 
@@ -329,7 +329,7 @@ def test_a_full_disk_is_named_and_the_move_goes_on(old: str, tmp_path: Path) -> 
         event.remove(Engine, "connect", limited)
     said: list[str] = []
     moved(old, new, said)
-    assert said == ["Going on where the last move stopped."]
+    assert said == ["Continuing where the last move stopped."]
     assert rows_of(new) == rows_of(old)
 
 
@@ -352,7 +352,7 @@ def test_ctrl_c_stops_it_and_it_goes_on(old: str, new: str, caplog: pytest.LogCa
     assert not caplog.records
     said: list[str] = []
     moved(old, new, said)
-    assert said == ["Going on where the last move stopped."]
+    assert said == ["Continuing where the last move stopped."]
     assert rows_of(new) == rows_of(old)
 
 
@@ -382,7 +382,7 @@ class TestPostgres:
         ("change", "reason"),
         [
             ("role = 'a role of more than 16 characters'", r"people \(id 7\): role has 33 characters, and at most 16"),
-            ("created_at = 'yesterday'", "created_at is no float"),
+            ("created_at = 'yesterday'", "created_at is not of type float"),
         ],
     )
     def test_what_it_can_not_store_is_named(self, old: str, postgres: Server, change: str, reason: str) -> None:
@@ -473,7 +473,7 @@ class TestPostgres:
             transfer(source, target, lambda _: None, end)
         said: list[str] = []
         moved(source, target, said)
-        assert said == ["Going on where the last move stopped."]
+        assert said == ["Continuing where the last move stopped."]
         assert rows_of(target) == rows_of(source)
 
     def test_another_encoding_is_refused(self, old: str, postgres: Server) -> None:
