@@ -20,6 +20,8 @@ from routing.types.vectors import Floats
 PREFIX = "query: "
 """The prefix for comparing similar texts, such as messages and tools. The model was trained with "passage: " for
 answers to a question."""
+MAX_TOKENS = 128
+"""How much of a text is read: about 400 letters. A message waits for its vector, and 512 tokens take ten times as long."""
 
 
 def load(model: str = E5_MODEL) -> Callable[[Sequence[str]], Floats]:
@@ -83,7 +85,7 @@ class E5:
         self._size = weights.dimensions
         width = self._size.width
         self._mean = mean
-        self._pieces = WordPieces(weights.pieces, weights.scores, self._size.tokens)
+        self._pieces = WordPieces(weights.pieces, weights.scores, min(MAX_TOKENS, self._size.tokens))
         self._words = weights.rows("emb.word", width)
         self._positions = weights.tensor("emb.pos", -1, width) + weights.tensor("emb.type", -1, width)[0]
         self._norm = weights.tensor("emb.ln.w", width), weights.tensor("emb.ln.b", width)
