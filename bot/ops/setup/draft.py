@@ -41,6 +41,8 @@ class Draft:
     """Changed variables of `.env`; None: removed."""
     document: Mapping[str, Any] = field(default_factory=dict)
     """The whole of runtime-config.json."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the process environment that are ignored here, but not by a bot that starts from this shell."""
 
     @classmethod
     def of(cls, environment: Environment) -> Draft:
@@ -81,7 +83,8 @@ class Draft:
     @property
     def shadowed(self) -> tuple[str, ...]:
         """Changed variables to which the process environment gives another value, which wins over `.env`."""
-        return tuple(name for name, value in self.variables.items() if self._from_shell(name) not in ("", value or ""))
+        shell = {name: self._from_shell(name) or self.left_out.get(name, "") for name in self.variables}
+        return tuple(name for name, value in self.variables.items() if shell[name] not in ("", value or ""))
 
     def put(self, values: Mapping[str, str | None]) -> Draft:
         """With these variables."""
@@ -97,10 +100,12 @@ class Draft:
         value = self.saved.given.get(name, "").strip()
         return str(Path(value).absolute()) if value and name.endswith(_pointer("")) else value
 
-    def without(self, name: str) -> Draft:
-        """As if the process environment did not have this variable or secret."""
-        given = {key: value for key, value in self.saved.given.items() if key not in (name, _pointer(name))}
-        return replace(self, saved=load(given))
+    def without(self, *names: str) -> Draft:
+        """As if the process environment did not have these variables or secrets."""
+        names = (*names, *map(_pointer, names))
+        left_out = {name: value for name in names if (value := self._from_shell(name))}
+        given = {name: value for name, value in self.saved.given.items() if name not in names}
+        return replace(self, saved=load(given), left_out={**self.left_out, **left_out})
 
     def put_given(self, *names: str) -> Draft:
         """With these variables of the process environment, which a service does not inherit."""
@@ -188,7 +193,7 @@ class Draft:
 
     def reread(self) -> Draft:
         """Without changes, from the saved files."""
-        return Draft.of(load(self.saved.given))
+        return replace(Draft.of(load(self.saved.given)), left_out=self.left_out)
 
 
 def saved_lines(draft: Draft, written: Sequence[Path], say: Say) -> Iterator[str]:

@@ -238,6 +238,7 @@ async def test_the_address_stays_if_only_the_key_is_refused(
     talk = await dialogue(environ, *answers, bases={"openai": ms.openai_base})
     assert "OPENAI_API_KEY is not saved." in talk.shown
     assert [call.key for call in ms.calls] == [BAD, GOOD]
+    assert "OPENAI_API_KEY: the environment of this shell has other values" in talk.text
     assert load({"WORKSPACE": str(folder)}).keys == {"openai": GOOD}
 
 
