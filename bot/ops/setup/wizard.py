@@ -64,7 +64,8 @@ class Wizard:
         """Ask until everything is saved; `bases` are addresses of providers. Raises ConfigError if it can't be."""
         folder, draft = self._draft.saved.settings.workspace, self._draft
         given = {platform: draft.given(platform.enabled_by.upper()) for platform in PLATFORMS}
-        if any(platform.configured(draft.environment.settings) and not token for platform, token in given.items()):
+        in_files = draft.without(*(platform.enabled_by.upper() for platform in PLATFORMS)).environment.settings
+        if any(platform.configured(in_files) for platform in PLATFORMS):
             self._draft = await self._models.take(draft, bases, from_shell=False)
             return await self._change()
         self._show(self.say("Setting up the bot in {folder}. Ctrl-C stops without saving anything.", folder=folder))

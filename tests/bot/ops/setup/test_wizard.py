@@ -184,6 +184,24 @@ async def test_a_refused_token_of_the_environment_can_be_left_out(environ: dict[
     assert env_text(folder) == ""
 
 
+async def test_a_typed_token_that_a_refused_one_of_the_environment_hides_is_told(
+    environ: dict[str, str], tg: TelegramServer
+) -> None:
+    environ["TELEGRAM_BOT_TOKEN"] = "1:refused"
+    answers = (("Telegram token", tg.token), NO_DISCORD, ("Which model", "nothing"))
+    talk = await dialogue(environ, *answers)
+    assert "TELEGRAM_BOT_TOKEN: the environment of this shell has other values" in talk.text
+
+
+async def test_a_saved_token_that_the_environment_has_too_leads_to_what_is_set(
+    environ: dict[str, str], folder: Path, tg: TelegramServer
+) -> None:
+    write_env(folder, f"TELEGRAM_BOT_TOKEN={tg.token}\n")
+    environ["TELEGRAM_BOT_TOKEN"] = tg.token
+    talk = await dialogue(environ, ("What next?", "done"))
+    assert "(from this shell)" in talk.text
+
+
 async def test_a_token_in_a_file_stays_there_until_the_platform_is_turned_off(
     environ: dict[str, str], folder: Path, tg: TelegramServer
 ) -> None:
