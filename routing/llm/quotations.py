@@ -18,21 +18,23 @@ _ADJACENT = re.compile(r"…(?:[^\w…]{1,3}…)++")
 _ESCAPE = re.compile(
     r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5})|([\"'/])|[abfnrtv0])"
 )  # fmt: skip
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{1,31});?")
 _COMMON = frozenset(
     _WORD.findall(
         """
-access account allowed and any api are argument arguments array authentication available bad balance be been
-billing boolean but call calls can cannot characters check code completion completions connect connection content
-context could count credits current denied details did does down error errors exceed exceeded exceeds exist
-expected failed failure false field fields file following for format found from function gateway given has have
-image images input integer internal invalid its json key language large least length less limit limits long
-longer many max maximum message messages minimum minute missing model models more most much must name not number
-object one only organization output overloaded parameter parameters permission plan please policy project prompt
-property provided provider quota range rate reached reason reasoning received request requests required resource
-response result results retry role roles schema server service should short size status stream string support
-supported supports system temperature temporarily text than that the then there these this time timed timeout
-token tokens too tool tools true try type types unauthorized unavailable unexpected unknown unsupported upstream
-url use used user valid value values was were while with without you your
+access account after again allowed and any api are argument arguments array assistant authentication available bad
+balance be been before billing boolean but call calls can cannot characters check code com completion completions
+connect connection content context could count credits current data default denied details did does down each error
+errors exceed exceeded exceeds exist expected failed failure false field fields file following for format found from
+function gateway given has have help here https image images input integer internal invalid its json key language
+large later least length less limit limits list long longer many max maximum message messages minimum minute missing
+model models more most much must name not number object one only organization other out output overloaded parameter
+parameters per permission plan platform please policy project prompt property provided provider quota range rate
+reached reason reasoning received request requests required resource response result results retry role roles schema
+see server service set short should size status stream string support supported supports system temperature
+temporarily text than that the then there these thinking this time timed timeout token tokens too tool tools true try
+turn type types unauthorized unavailable unexpected unknown unsupported upstream url use used user valid value values
+visit was were when which while with without www you your
 """
     )
 )
@@ -41,7 +43,7 @@ url use used user valid value values was were while with without you your
 
 def decoded(text: str) -> str:
     """A text on one line, without the escapes of JSON, Python, URLs and HTML."""
-    text = unquote(html.unescape(_ESCAPE.sub(_character, text)))
+    text = unquote(_ENTITY.sub(lambda found: html.unescape(found[0]), _ESCAPE.sub(_character, text)))
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
@@ -50,7 +52,7 @@ def without_sent(text: str, sent: Iterable[str], model: str = "") -> str:
     """A `decoded` error message with `…` for each word that was sent, except common words and those of the model's
     name. Empty if the message quotes a longer piece, or if no word is left. Takes time linear in what was sent, for a
     message of limited length."""
-    texts = [_folded(each) for each in sent]
+    texts = [form for each in sent for form in {_folded(each), _folded(decoded(each))}]
     everything, folded = "\n".join(texts), _folded(text)
     if any(len(each) >= _SHORTEST_TEXT and each in folded for each in texts):
         return ""
