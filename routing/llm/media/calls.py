@@ -6,6 +6,7 @@ import asyncio
 import base64
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from os.path import splitext
 from types import ModuleType
 from typing import Any
 
@@ -40,7 +41,7 @@ async def transcribe(
     request = _request(where, profile) | {"file": (recording.name, recording.data)}
     if recording.language:
         request["language"] = recording.language
-    async with time_limit(model, profile):
+    async with time_limit(model, profile, (splitext(recording.name)[0],)):
         response = await litellm.atranscription(**request, drop_params=True)
         text = getattr(response, "text", None)
         if not isinstance(text, str):
