@@ -187,6 +187,7 @@ def _texts(request: ModelRequest, received: Sequence[str]) -> Iterator[str]:
     """All texts of a request, and the answer as far as it was received."""
     for message in request.messages:
         yield message.text
+        yield thinking.readable(message.thinking)
         yield from (call.arguments for call in message.calls)
     yield "".join(received)
 

@@ -13,8 +13,10 @@ from bot.observability.logs import Redactor
 from handlers.tools.calculator import calculator
 from routing.llm.error_mapping import REPEATS
 from routing.tracing import turn_id
+from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message
 from tests.stories.harness import OWNER, BotHarness, BotProcess, ask, running
+from tests.stories.vendors import vendors
 
 MARK = "xyzzy"
 """In everything that people write here, and in what the model answers."""
@@ -136,6 +138,18 @@ async def test_no_word_that_was_sent_comes_back_in_an_error(on: BotHarness, said
     [reason] = {line.partition("failed: ")[2] for line in lines if "[LLM] openai/gpt-5.1 failed: " in line}
     assert re.fullmatch(r"Invalid value: \W*…\W* is too long for the parameter fuzz", reason)
     assert [line for line in (*lines, told.text) if any(word in line for word in hidden)] == []
+
+
+async def test_what_a_model_thought_does_not_come_back_in_an_error(on: BotHarness) -> None:
+    vendors(on, "anthropic", balanced={"pool": ["anthropic/claude-sonnet-4-5"], "reasoning": "low"})
+    on.ms.script(Script(thinking="Is plugh an old game?", calls=(ToolCall("get_datetime", "{}"),)))
+    for _ in range(9):
+        on.ms.fail(400, message="Invalid signature of 'plugh'")
+    with info_log() as lines:
+        async with running(on):
+            told = await ask(on, "Which game is it?")
+    assert "Invalid signature of '…'" in told.text
+    assert [line for line in lines if "plugh" in line] == []
 
 
 async def test_a_tool_that_crashes_is_logged_without_its_words(on: BotHarness, monkeypatch: pytest.MonkeyPatch) -> None:

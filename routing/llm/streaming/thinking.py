@@ -7,6 +7,7 @@ requires it. OpenAI's /responses takes it encrypted. It is never shown to people
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -19,6 +20,7 @@ Wire = Literal["chat", "responses", "anthropic", "gemini"]
 Block = dict[str, Any]
 _REFUSED = ("thinking", "signature", "encrypted content", "encrypted_content", "reasoning")
 """Words in the errors of providers that can't verify the thinking they got back."""
+_OPAQUE = re.compile(r'"(?:signature|data|encrypted_content)": "[^"]*+"')
 
 
 class Thoughts:
@@ -75,6 +77,11 @@ def wire_fields(thinking: str, wire: Wire) -> dict[str, Any]:
         elif wire == "chat" and kind.startswith("reasoning."):
             fields.setdefault("reasoning_details", []).append(block)
     return fields
+
+
+def readable(thinking: str) -> str:
+    """Stored thinking without what only the provider can read."""
+    return _OPAQUE.sub("", thinking)
 
 
 def drop_earlier_turns(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
