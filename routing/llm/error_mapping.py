@@ -86,7 +86,7 @@ _PREAMBLE = re.compile(f"^(?:{_CLASS}|{_STATE})+")
 _POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$")
 _LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
 """The HTTP client's connection errors; some have no text."""
-_MAX_REASON_CHARACTERS, _MAX_READ_CHARACTERS = 160, 2_000
+_MAX_REASON_CHARACTERS, _MAX_READ_CHARACTERS = 160, 600
 _CODE = re.compile(r"[a-z]++(?:[_.-][a-z0-9]++){0,6}")
 """A provider's error code or type, such as `invalid_request_error`."""
 
