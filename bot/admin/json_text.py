@@ -39,7 +39,7 @@ def _object(text: str, at: int, old: Mapping[str, Any], new: Mapping[str, Any], 
     """The new text of the object that starts at this offset. Without line breaks it stays on one line."""
     members = [*_members(text, at)]
     if not members:
-        return _dumped(new, indent, "")
+        return jsonfile.dumped(new, 2)
     opening = text[at + 1 : members[0].start]
     margin = opening.rpartition("\n")[2] if "\n" in opening else ""
     inner = indent if margin else None
@@ -49,7 +49,7 @@ def _object(text: str, at: int, old: Mapping[str, Any], new: Mapping[str, Any], 
             before, after = old[each.key], new[each.key]
             if json.dumps(before) == json.dumps(after):
                 value = text[each.value : each.end]
-            elif isinstance(before, dict) and isinstance(after, dict):
+            elif before and isinstance(before, dict) and isinstance(after, dict):
                 value = _object(text, each.value, before, after, inner)
             else:
                 value = _dumped(after, inner, margin)

@@ -6,11 +6,12 @@ import json
 from difflib import ndiff
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.admin.json_text import updated
 from routing.catalog.catalog import BUNDLED
+from routing.config import jsonfile
 
 TEXT = """\
 {
@@ -53,9 +54,17 @@ OBJECTS = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
 
 
 @given(OBJECTS, OBJECTS, st.sampled_from([None, 0, 2, "\t"]))
+@example({"a": {}}, {"a": {"b": 1}}, 2)
 def test_the_text_has_the_new_values(old: dict[str, object], new: dict[str, object], indent: int | str | None) -> None:
-    made = updated(json.dumps(old, indent=indent), new)
-    assert json.dumps(json.loads(made), sort_keys=True) == json.dumps(new, sort_keys=True)
+    made = updated(jsonfile.dumped(old, indent), new)
+    values = json.loads(made)
+    assert json.dumps(values, sort_keys=True) == json.dumps(new, sort_keys=True)
+    if old and indent != 0:
+        assert made == jsonfile.dumped(values, indent), "new lines look like the others"
+
+
+def test_the_first_entry_of_an_empty_file_is_readable() -> None:
+    assert updated("{}\n", {"models": {"a": {}}}) == '{\n  "models": {\n    "a": {}\n  }\n}\n'
 
 
 def test_the_bundled_catalogue_keeps_its_layout() -> None:
