@@ -141,7 +141,7 @@ class Edits:
         """The file as it is. Raises ConfigError if it can't be read."""
         path = self._paths[file]
         try:
-            snapshot = Snapshot.of(path.read_text(encoding="utf-8"))
+            snapshot = Snapshot.of(path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             snapshot = Snapshot.of(None)
         except (OSError, UnicodeDecodeError) as error:

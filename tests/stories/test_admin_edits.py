@@ -276,6 +276,19 @@ async def test_a_change_of_the_catalogue_leaves_its_other_lines_alone(on: BotHar
     assert path.read_text() == after
 
 
+async def test_a_change_keeps_unknown_keys_and_a_byte_order_mark(on: BotHarness, admin: AdminPage) -> None:
+    path = on.workspace / "models" / "models.json"
+    reasoning = {"default": "low", "note": "kept", "levels": {"low": {"maxInputTokens": 7}}}
+    document = {"models": {"a/b": {"reasoning": reasoning, "maxInputTokens": 9}}}
+    path.write_text(json.dumps(document), "utf-8-sig")
+    (on.workspace / "preferences" / "runtime-config.json").write_text(json.dumps(on.config), "utf-8-sig")
+    fields = {"displayName": "B", "maxInputTokens": "9", "levels": "low,high", "level": "high"}
+    await admin.save(await admin.form("/catalogue/entry?id=a/b", "/catalogue/entry", id="a/b", **fields))
+    levels = {"low": {"maxInputTokens": 7}, "high": {"maxInputTokens": 9}}
+    changed = json.loads(path.read_text("utf-8-sig"))["models"]["a/b"]["reasoning"]
+    assert changed == {"default": "high", "note": "kept", "levels": levels}
+
+
 async def test_a_model_is_asked_for_one_word(on: BotHarness, admin: AdminPage) -> None:
     works = await admin.post("/router/test", test="openai/gpt-5.1")
     assert "openai/gpt-5.1 answers after" in words(works)

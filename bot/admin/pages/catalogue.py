@@ -147,9 +147,10 @@ def _entry(context: PageContext, before: dict[str, Any], card: ModelCard) -> dic
     levels = [each.strip().lower() for each in context.field("levels").split(",") if each.strip()]
     after.pop("reasoning", None)
     if levels:
-        old = before.get("reasoning") if isinstance(before.get("reasoning"), dict) else {}
-        windows = old.get("levels", {}) if isinstance(old, dict) else {}
+        old = before.get("reasoning") or {}
+        windows = old.get("levels", {})
         after["reasoning"] = {
+            **old,
             "default": context.field("level") or levels[0],
             "levels": {each: windows.get(each) or {"maxInputTokens": after["maxInputTokens"]} for each in levels},
         }
