@@ -18,7 +18,16 @@ from routing.catalog.sizes import UNKNOWN
 from routing.config.contracts import DEFAULT_FALLBACKS, single_vendor_pools
 from routing.config.runtime import RouterConfig, parse_pool
 from routing.critic.critic import judges
-from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
+from routing.errors import (
+    BadModelRequest,
+    ConfigError,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    OutOfCredit,
+    PolicyRefused,
+    Unreachable,
+)
 from routing.llm.adapter import LiteLlm
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.local.speech import INSTALL, INSTALL_VOICES, LocalSpeech
@@ -285,9 +294,13 @@ def _no_answer(model: str, error: ModelError, models: Models) -> tuple[str, str]
             fix = "Fix the model's name."
         case Unreachable() if provider == OLLAMA:
             fix = "Start it with `ollama serve`, or fix OLLAMA_HOST."
+        case OutOfCredit():
+            fix = f"Add credit to the account at {provider}, or choose another provider."
+        case BadModelRequest() | PolicyRefused():
+            fix = "Do what the provider says, or choose another model."
         case _:
             fix = "Try again later; check the internet connection, HTTPS_PROXY and the provider's base URL."
-    return f"{model} does not answer: {error.reason}", fix
+    return f"{model} does not answer: {error.raw or error.reason}", fix
 
 
 def _configured_models(config: RouterConfig, *media: str) -> frozenset[str]:

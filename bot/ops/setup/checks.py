@@ -86,7 +86,7 @@ async def _ask_model(draft: Draft, model: str, has_key: bool) -> CheckResult:
         return CheckResult("works", Reason("{title}: {model} answers.", title=title, model=model))
     if isinstance(error, KeyRejected):
         return _refused(title) if has_key else CheckResult("refused", Reason("{title} needs a key.", title=title))
-    why = error.raw.rstrip(".") if error.raw else error.reason
+    why = error.raw or error.reason
     if isinstance(error, OutOfCredit | RateLimited):
         words = "{title} accepts the key, but {model} does not answer now: {why}."
         return CheckResult("busy", Reason(words, title=title, model=model, why=why))

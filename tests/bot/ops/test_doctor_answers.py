@@ -24,6 +24,21 @@ async def test_a_refused_key_fails(on: BotHarness) -> None:
     assert "Put a valid key into OPENAI_API_KEY." in detail
 
 
+async def test_a_provider_is_quoted(on: BotHarness) -> None:
+    for _ in POOLS:
+        on.ms.fail(400, message="Your organization must be verified to use this model.")
+    _, detail = await status(on, "tier smart")
+    assert "openai/gpt-5.1 does not answer: Your organization must be verified to use this model" in detail
+    assert "→ Do what the provider says, or choose another model." in detail
+
+
+async def test_an_account_without_credit_fails(on: BotHarness) -> None:
+    for _ in range(9):
+        on.ms.fail(429, message="You exceeded your quota.", code="insufficient_quota")
+    _, detail = await status(on, "tier smart")
+    assert "its account is out of credit → Add credit to the account at openai, or choose another provider" in detail
+
+
 async def test_a_missing_gguf_file_fails(on: BotHarness) -> None:
     worst, detail = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
     assert worst == "fail"
