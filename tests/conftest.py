@@ -4,6 +4,7 @@ import gc
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -64,6 +65,14 @@ def texts_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         share_texts(patch)
         yield
+
+
+@pytest.fixture(autouse=True)
+def crash_hooks() -> Iterator[None]:
+    """Keeps pytest's own hooks, which find threads that crash."""
+    kept = sys.excepthook, threading.excepthook
+    yield
+    sys.excepthook, threading.excepthook = kept
 
 
 @pytest.fixture

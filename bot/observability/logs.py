@@ -8,11 +8,13 @@ import json
 import logging
 import os
 import sys
+import threading
 import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from textwrap import indent
+from types import TracebackType
 from typing import Literal, TextIO
 
 from routing.redaction import Secrets, masked
@@ -168,7 +170,8 @@ def recent_lines() -> tuple[RecentLine, ...]:
 
 
 def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]) -> Redactor:
-    """Log to standard error. Libraries log from WARNING on, because their INFO lines contain tokens."""
+    """Log to standard error, also crashes of the process and of threads. Libraries log from WARNING on, because their
+    INFO lines contain tokens."""
     redactor = Redactor(secrets)
     handler = GroupingHandler(sys.stderr)
     handler.addFilter(redactor)
@@ -176,4 +179,13 @@ def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    sys.excepthook = _crashed
+    threading.excepthook = lambda crash: _crashed(crash.exc_type, crash.exc_value, crash.exc_traceback)
     return redactor
+
+
+def _crashed(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    """Log an error that nothing has caught. Python would write its words."""
+    if error is not None:
+        words = "This error was not expected. With LOG_LEVEL=DEBUG, its words are shown, which may be private."
+        logging.getLogger("bot").critical(words, exc_info=(kind, error, trace))

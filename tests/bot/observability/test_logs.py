@@ -8,6 +8,8 @@ import io
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -104,6 +106,25 @@ def test_errors_that_cause_each_other_are_logged_once(capsys: pytest.CaptureFixt
     logging.getLogger("bot").error("It failed", exc_info=first)
     written = capsys.readouterr().err
     assert [line for line in written.splitlines() if line.endswith("Error")] == ["KeyError", "ValueError"]
+
+
+@pytest.mark.parametrize(("level", "shown"), [("INFO", False), ("DEBUG", True)])
+def test_a_crash_of_the_program_or_a_thread_has_no_words(level: str, shown: bool) -> None:
+    program = f"""
+import threading
+from bot.observability.logs import configure
+configure({level!r}, "text", ["{TOKEN}"])
+def crash():
+    raise ValueError("{WORDS} {TOKEN}")
+threading.Thread(target=crash).start()
+crash()
+"""
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert made.returncode == 1
+    assert made.stderr.count("in crash\nValueError\n") == 2
+    assert "LOG_LEVEL=DEBUG" in made.stderr
+    assert (WORDS in made.stderr) == shown
+    assert TOKEN not in made.stderr
 
 
 async def test_a_failed_task_that_is_not_awaited_is_logged_without_its_message(
