@@ -25,6 +25,8 @@ from routing.types.model_names import OWN_MACHINE, provider_of
 from routing.types.tiers import TIERS
 
 POOLS = tuple(map(pool_variable, TIERS))
+PLAIN = (*POOLS, "BOT_OWNERS")
+"""Variables without a service that could check them; the models of the pools are asked with the keys."""
 _PROXY = "HTTPS_PROXY"
 
 

@@ -174,6 +174,17 @@ async def test_each_key_of_the_environment_is_tried(
     assert len(ms.calls) == 1
 
 
+async def test_pools_and_owners_of_the_environment_are_saved(
+    environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
+) -> None:
+    environ |= {"GROQ_API_KEY": GOOD, "GROQ_BASE_URL": ms.openai_base}
+    environ |= {"TIER_BALANCED_POOL": "groq/gpt-5.1", "BOT_OWNERS": "telegram:1"}
+    talk = await dialogue(environ, ("Telegram token", tg.token), NO_DISCORD)
+    assert "✓ Groq: groq/gpt-5.1 answers." in talk.shown
+    saved = load({"WORKSPACE": str(folder)}).settings
+    assert (saved.pools, saved.bot_owners) == ({"balanced": ("groq/gpt-5.1",)}, "telegram:1")
+
+
 async def test_a_key_of_the_environment_is_not_typed_again(
     environ: dict[str, str], folder: Path, tg: TelegramServer, ms: ModelServer
 ) -> None:

@@ -168,6 +168,18 @@ async def test_an_owner_on_discord_who_is_named_stays_the_only_one(environ: dict
     assert draft.environment.settings.bot_owners == "discord:5"
 
 
+async def test_pools_and_owners_that_were_used_are_saved(
+    environ: dict[str, str], folder: Path, dc: DiscordServer, ms: ModelServer
+) -> None:
+    environ |= {"BOT_OWNERS": "discord:7", "TIER_DEEP_POOL": "groq/gpt-5.1"}
+    flags = {"tokens": {"discord": dc.token}, "keys": {"groq": GOOD}, "bases": {"groq": ms.openai_base}}
+    draft, lines = await given(environ, **flags)
+    assert "Groq: groq/gpt-5.1 answers." in lines
+    draft.save()
+    saved = load({"WORKSPACE": str(folder)}).settings
+    assert (saved.pools, saved.bot_owners) == ({"deep": ("groq/gpt-5.1",)}, "discord:7")
+
+
 async def test_a_key_of_the_configuration_is_no_key_for_the_flag(
     environ: dict[str, str], folder: Path, ms: ModelServer
 ) -> None:
