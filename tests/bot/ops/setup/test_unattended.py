@@ -63,7 +63,7 @@ async def test_flags_write_both_files(
         (("--base", "../x=http://x"), "--base must look like openai=https://…."),
         (("--model", "foo"), "--model must look like openai/gpt-5.1."),
         (("--model", "groq/x"), "No key for groq: write --provider groq=KEY, or set GROQ_API_KEY."),
-        ((), "There is nothing to save: give a token, --provider or --owner."),
+        ((), f"{NO_OLLAMA} There is nothing to save: give a token, --provider or --owner."),
     ],
     ids=lambda value: value[0] if value and isinstance(value, tuple) else "",
 )
