@@ -83,3 +83,13 @@ async def test_a_stream_that_ends_before_its_first_token_is_retried(
     assert (" (one unpriced)" in usage) == (first == FIRST), "OpenAI reports usage only at the end of a stream"
     assert asked(on) == [first, first]
     assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (first, "[]", 0)
+
+
+async def test_a_claude_without_room_to_think_answers_at_once(on: BotHarness) -> None:
+    vendors(on, "anthropic", balanced={"pool": ["anthropic/claude-sonnet-4-5"]})
+    on.ms.fail(400, message="prompt is too long: 210000 tokens > 200000 maximum")
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm"
+    first, again = on.ms.calls
+    assert first.body["thinking"]["budget_tokens"] > again.body["max_tokens"]
+    assert "thinking" not in again.body
