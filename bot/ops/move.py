@@ -31,9 +31,9 @@ def move(workspace: Workspace, target: str) -> int:
         progress = _Progress()
         print(f"Moving {_shown(old)} to {_shown(new)}.", flush=True)
         try:
-            moved = transfer(old, new, progress.say, progress.step)
+            moved = transfer(old, new, progress.line, progress.step)
         except KeyboardInterrupt:
-            progress.say("Stopped. The bot still uses the old database; run the same command again to go on.")
+            progress.line("Stopped. The bot still uses the old database; run the same command again to go on.")
             raise
         finally:
             progress.clear()
@@ -129,13 +129,13 @@ class _Progress:
     def __init__(self) -> None:
         self._live = sys.stdout.isatty()
 
-    def say(self, words: str) -> None:
+    def line(self, words: str) -> None:
         self.clear()
         print(words, flush=True)
 
     def step(self, doing: str, table: str, done: int, total: int) -> None:
         if total and done == total:
-            self.say(f"{table}: {total:,} {'row' if total == 1 else 'rows'}")
+            self.line(f"{table}: {total:,} {'row' if total == 1 else 'rows'}")
         elif self._live:
             of = f" of {total:,}" if total else ""
             print(f"\r\033[K{doing} {table}: {done:,}{of} rows", end="", flush=True)

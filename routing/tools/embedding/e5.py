@@ -21,7 +21,7 @@ PREFIX = "query: "
 """The prefix for comparing similar texts, such as messages and tools. The model was trained with "passage: " for
 answers to a question."""
 MAX_TOKENS = 128
-"""How much of a text is read: about 400 letters. A message waits for its vector, and 512 tokens take ten times as long."""
+"""How much of a text is read, about 400 letters. A message waits for its vector; 512 tokens take ten times as long."""
 
 
 def load(model: str = E5_MODEL) -> Callable[[Sequence[str]], Floats]:

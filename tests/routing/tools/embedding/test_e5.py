@@ -152,10 +152,17 @@ async def test_a_question_finds_the_fact_that_answers_it_in_any_language(embedde
             "balanced",
             "coding",
         ),
-        ("明日の朝9時からエクセルの講習なので、8時に教えてください", "smart", "balanced"),
+        ("9 people, 2 burgers each, buns come in 6s, how many packs", "smart", "balanced"),
     ],
 )
 def test_a_vector_corrects_the_tier_that_words_chose(model: e5.E5, text: str, by_words: Tier, tier: Tier) -> None:
     row = auto_tier.Row(text, (tier,), "", "")
     assert auto_tier.ours(row) == by_words
     assert auto_tier.with_vectors()(row) == tier
+
+
+def test_only_the_beginning_of_a_long_text_is_read(model: e5.E5) -> None:
+    begun = "rain " * 3 * e5.MAX_TOKENS
+    same, other = model.vectors([begun + "is falling", begun + "buy bread at the corner shop"])
+    assert (same == other).all()
+    assert not (same == model.vectors(["rain"])[0]).all()
