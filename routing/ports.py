@@ -39,7 +39,7 @@ from routing.types.people import (
     Profile,
     Role,
 )
-from routing.types.queues import InboxEntry, OutboxEntry
+from routing.types.queues import Claimed, InboxEntry, OutboxEntry
 from routing.types.schedules import Firing, Schedule, ScheduleState
 from routing.types.skills import Skills
 from routing.types.tiers import Tier, TierChoice
@@ -785,6 +785,34 @@ class OutboxStore(Protocol):
         """The number of replies in each unfinished state."""
 
     async def sweep(self, before: float) -> None: ...
+
+
+class ClaimStore(Protocol):
+    """Which of the processes that share a database handles which chat. A process is taken for dead if its heartbeats
+    stop, and others claim its chats. `Lease` holds what this process has claimed."""
+
+    async def register(self, name: str, starting: bool) -> None:
+        """Begin a new lease. The earlier process with this lease has ended, and if this one is `starting`, any with
+        this name, because it would still hold the workspace."""
+
+    async def beat(self) -> bool:
+        """Tell the others that this process lives. False if they took it for dead."""
+
+    async def look_for_dead(self) -> None:
+        """Take those processes for dead whose heartbeats have stopped."""
+
+    async def claim(self, platforms: Collection[str], most: int, dead: bool) -> frozenset[str]:
+        """Claim at most this many chats in which something waits for nobody, and with `dead` as many of processes that
+        have ended."""
+
+    async def take(self, chats: Collection[str]) -> Claimed:
+        """What waits in these chats and is not with this process yet, in order. Chats of others are left out."""
+
+    async def release(self, chats: Collection[str]) -> frozenset[str]:
+        """Give back those of these chats in which nothing waits."""
+
+    async def end(self) -> None:
+        """Let others claim the chats of this process at once."""
 
 
 class VectorStore(Protocol):

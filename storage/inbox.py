@@ -8,17 +8,19 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, func, select, text, update
 
 from routing.ports import Clock
+from routing.types.lease import Lease
 from routing.types.messages import InboundMessage
 from routing.types.queues import InboxEntry
 from routing.types.turns import TurnSettings
 from storage.codec import FIXED, INBOUND
 from storage.database import Database
+from storage.fence import change_own
 from storage.schema import inbox
 from storage.unreadable import set_aside
 
 _INSERT = text(
-    "insert into inbox (platform, bot_id, update_id, payload, state, attempts, placeholder, received_at, fixed) "
-    "values (:platform, :bot_id, :update_id, :payload, 'waiting', 0, '', :received_at, '') "
+    "insert into inbox (platform, bot_id, update_id, chat, payload, state, attempts, placeholder, received_at, fixed) "
+    "values (:platform, :bot_id, :update_id, :chat, :payload, 'waiting', 0, '', :received_at, '') "
     "on conflict (platform, bot_id, update_id) do nothing returning id"
 )
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
@@ -31,9 +33,11 @@ _FIX = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(fixed=bin
 class SqlInbox:
     """Implements `routing.ports.InboxStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, lease: Lease | None = None) -> None:
+        """With a lease, only messages that this process handles can be changed."""
         self._database = database
         self._clock = clock
+        self._lease = lease
 
     async def accept(self, messages: Sequence[InboundMessage]) -> tuple[InboxEntry, ...]:
         now = self._clock()
@@ -46,22 +50,22 @@ class SqlInbox:
 
     async def unfinished(self) -> tuple[InboxEntry, ...]:
         rows = await self._database.read(lambda c: c.execute(_UNFINISHED).all())
-        return tuple(_entry(row) for row in rows)
+        return tuple(read_message(row) for row in rows)
 
     async def set_aside(self) -> int:
-        return await self._database.write(lambda c: set_aside(c, inbox, inbox.c.state == "waiting", _entry))
+        return await self._database.write(lambda c: set_aside(c, inbox, inbox.c.state == "waiting", read_message))
 
     async def begin(self, inbox_ids: Sequence[int]) -> None:
         values = [{"inbox_id": each} for each in inbox_ids]
-        await self._database.write(lambda c: c.execute(_BEGIN, values))
+        await self._database.write(lambda c: change_own(c, _BEGIN, values, self._lease))
 
     async def placeholder(self, inbox_id: int, message_id: str) -> None:
         values = {"inbox_id": inbox_id, "message_id": message_id}
-        await self._database.write(lambda c: c.execute(_PLACEHOLDER, values))
+        await self._database.write(lambda c: change_own(c, _PLACEHOLDER, [values], self._lease))
 
     async def fix(self, settings: Mapping[int, TurnSettings]) -> None:
         values = [{"inbox_id": each, "settings": FIXED.dump(fixed)} for each, fixed in settings.items()]
-        await self._database.write(lambda c: c.execute(_FIX, values))
+        await self._database.write(lambda c: change_own(c, _FIX, values, self._lease))
 
     async def oldest_unfinished(self) -> float | None:
         return await self._database.read(lambda c: c.execute(_OLDEST).scalar_one())
@@ -77,6 +81,7 @@ def insert_new(connection: Connection, message: InboundMessage, now: float) -> I
         "platform": message.chat.platform,
         "bot_id": message.bot_id,
         "update_id": message.update_id,
+        "chat": message.chat.claim,
         "payload": INBOUND.dump(message),
         "received_at": now,
     }
@@ -84,7 +89,8 @@ def insert_new(connection: Connection, message: InboundMessage, now: float) -> I
     return None if added is None else InboxEntry(added, message, 0, "")
 
 
-def _entry(row: Row[Any]) -> InboxEntry:
+def read_message(row: Row[Any]) -> InboxEntry:
+    """The entry of a row of the table."""
     return InboxEntry(
         row.id, INBOUND.load(row.payload), row.attempts, row.placeholder, FIXED.load(row.fixed) if row.fixed else None
     )

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from routing.ports import Clock
 from routing.types.history import StoredMessage, TurnRecord
+from routing.types.lease import Lease
 from routing.types.llm import ChatMessage
 from routing.types.messages import ChatKey, OutboundMessage
 from routing.types.queues import OutboxEntry
@@ -18,6 +19,7 @@ from routing.types.usage import CallRecord
 from storage.codec import CALLS, PICTURES, nano
 from storage.conversation_cache import ConversationCache
 from storage.database import Database
+from storage.fence import change_own
 from storage.outbox import queue
 from storage.outgoing_files import OutgoingFileStore
 from storage.people.forgetting import ADOPTION
@@ -25,7 +27,9 @@ from storage.schema import inbox, messages, state, summaries, usage
 from storage.usage.hours import add_usage
 from storage.usage.turns import keep
 
-_MARK_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
+_MARK_DONE = (
+    update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="", chat="")
+)
 """A finished message keeps its id, so duplicates are recognised. Its text is in `messages`."""
 _INSERT_MESSAGES = insert(messages).returning(messages.c.id, sort_by_parameter_order=True)
 _INSERT_USAGE = insert(usage)
@@ -42,16 +46,18 @@ class SqlLedger:
         at_once: Callable[[ChatKey], bool] = lambda chat: False,
         conversations: ConversationCache | None = None,
         files: OutgoingFileStore | None = None,
+        lease: Lease | None = None,
     ) -> None:
         """`current_id` returns a person's id after all merges. `at_once` tells whether a reply to this chat will be
         sent as soon as it is stored. `conversations` is the cache to which the turn's messages are added. `files` holds
-        the files of replies."""
+        the files of replies. With a lease, only turns of messages that this process handles are stored."""
         self._database = database
         self._clock = clock
         self._current_id = current_id
         self._at_once = at_once
         self._conversations = conversations
         self._files = files or OutgoingFileStore()
+        self._lease = lease
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
@@ -65,10 +71,10 @@ class SqlLedger:
 
         def step(connection: Connection) -> tuple[tuple[OutboxEntry, ...], Sequence[int]]:
             if inbox_ids:
-                connection.execute(_MARK_DONE, [{"inbox_id": each} for each in inbox_ids])
+                change_own(connection, _MARK_DONE, [{"inbox_id": each} for each in inbox_ids], self._lease)
             added = () if record is None else _write_turn(connection, record, now)
             answered = record.turn_id if record is not None and record.facts else ""
-            return queue(connection, replies, now, answered, begun), added
+            return queue(connection, replies, now, self._lease, answered, begun), added
 
         changing: AbstractContextManager[None] = nullcontext()
         if record is not None and self._conversations is not None:

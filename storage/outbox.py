@@ -9,10 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, String, Update, and_, bindparam, case, delete, func, insert, select, update
 
 from routing.ports import Clock
+from routing.types.lease import Lease
 from routing.types.messages import OutboundMessage, OutgoingFile
 from routing.types.queues import OutboxEntry
 from storage.codec import FILES, OUTBOUND
 from storage.database import Database
+from storage.fence import Values, change_if_own, change_own
 from storage.outgoing_files import OutgoingFileStore
 from storage.schema import actions, outbox, pieces
 from storage.unreadable import set_aside
@@ -52,6 +54,15 @@ _AGAIN = (
     )
 )
 _DEAD = update(outbox).where(_THIS).values(state="dead", error=bindparam("new_error"), payload=bindparam("new_payload"))
+_REDIRECT = (
+    update(outbox)
+    .where(_THIS)
+    .values(
+        {column: bindparam(f"to_{column}") for column in ("platform", "chat_id", "thread_id", "chat", "worker")}
+        | {"payload": bindparam("new_payload"), "error": bindparam("new_error")}
+        | {"state": "pending", "pieces_sent": 0, "ambiguous": 0, "message_id": ""}
+    )
+)
 _PAYLOAD = select(outbox.c.payload).where(_THIS)
 _ADD_PIECE = insert(pieces).from_select(
     ["outbox_id", "message_id"],
@@ -66,14 +77,18 @@ _OF_ACTIONS = select(actions.c.files).where(actions.c.files != "[]")
 class SqlOutbox:
     """Implements `routing.ports.OutboxStore`."""
 
-    def __init__(self, database: Database, clock: Clock, files: OutgoingFileStore | None = None) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, files: OutgoingFileStore | None = None, lease: Lease | None = None
+    ) -> None:
+        """With a lease, only replies that this process sends can be changed."""
         self._database = database
         self._clock = clock
         self._files = files or OutgoingFileStore()
+        self._lease = lease
 
     async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
         messages = await self._files.keep_all(messages)
-        return await self._database.write(lambda c: queue(c, messages, self._clock()))
+        return await self._database.write(lambda c: queue(c, messages, self._clock(), self._lease))
 
     async def with_files(self, message: OutboundMessage) -> OutboundMessage:
         if not message.files:
@@ -82,14 +97,14 @@ class SqlOutbox:
 
     async def unsent(self) -> tuple[OutboxEntry, ...]:
         rows = await self._database.read(lambda c: c.execute(_UNSENT).all())
-        return tuple(_entry(row) for row in rows)
+        return tuple(read_reply(row) for row in rows)
 
     async def set_aside(self) -> int:
-        return await self._database.write(lambda c: set_aside(c, outbox, _WAITING, _entry))
+        return await self._database.write(lambda c: set_aside(c, outbox, _WAITING, read_reply))
 
     async def get(self, outbox_id: int) -> OutboxEntry | None:
         row = await self._database.read(lambda c: c.execute(_ONE, {"outbox_id": outbox_id}).one_or_none())
-        return None if row is None else _entry(row)
+        return None if row is None else read_reply(row)
 
     async def attempting(self, outbox_id: int) -> None:
         await self._change(_ATTEMPTING, outbox_id)
@@ -106,25 +121,25 @@ class SqlOutbox:
     async def dead(self, outbox_id: int, error: str) -> None:
         def step(connection: Connection) -> tuple[OutgoingFile, ...]:
             payload, files = _final_payload(connection, outbox_id)
-            connection.execute(_DEAD, {"outbox_id": outbox_id, "new_error": error, "new_payload": payload})
+            values = {"outbox_id": outbox_id, "new_error": error, "new_payload": payload}
+            change_own(connection, _DEAD, [values], self._lease)
             return files
 
         await self._files.delete(await self._database.write(step))
 
     async def redirect(self, outbox_id: int, message: OutboundMessage, error: str) -> OutboxEntry:
-        values = {
-            "platform": message.chat.platform,
-            "chat_id": message.chat.chat_id,
-            "thread_id": message.chat.thread_id,
-            "payload": OUTBOUND.dump(_without_bytes(message)),
-            "state": "pending",
-            "pieces_sent": 0,
-            "ambiguous": 0,
-            "message_id": "",
-            "error": error,
-        }
-        change = update(outbox).where(outbox.c.id == outbox_id).values(**values).returning(outbox)
-        return _entry(await self._database.write(lambda c: c.execute(change).one()))
+        def step(connection: Connection) -> OutboxEntry:
+            values = {
+                "outbox_id": outbox_id,
+                "new_payload": OUTBOUND.dump(_without_bytes(message)),
+                "new_error": error,
+                **_address(message, self._lease),
+            }
+            change_own(connection, _REDIRECT, [values], self._lease)
+            row = connection.execute(_ONE, {"outbox_id": outbox_id}).one()
+            return replace(read_reply(row), held=_held(message, self._lease))
+
+        return await self._database.write(step)
 
     async def counts(self) -> dict[str, int]:
         unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
@@ -145,29 +160,43 @@ class SqlOutbox:
 
         def step(connection: Connection) -> tuple[OutgoingFile, ...]:
             payload, files = _final_payload(connection, outbox_id) if ended else ("", ())
-            connection.execute(change, sent | values | ({"new_payload": payload} if ended else {}))
+            row = sent | values | ({"new_payload": payload} if ended else {})
+            if ended:  # it has arrived, whoever sends it again
+                change_if_own(connection, change, row, self._lease)
+            else:
+                change_own(connection, change, [row], self._lease)
             connection.execute(_ADD_PIECE, sent)
             return files
 
         await self._files.delete(await self._database.write(step, urgent=not ended))
 
     async def _change(self, change: Update, outbox_id: int, **values: object) -> None:
-        await self._database.write(lambda c: c.execute(change, {"outbox_id": outbox_id} | values))
+        row = {"outbox_id": outbox_id} | values
+        await self._database.write(lambda c: change_own(c, change, [row], self._lease))
 
 
 def queue(
-    connection: Connection, messages: Sequence[OutboundMessage], now: float, turn_id: str = "", begun: bool = False
+    connection: Connection,
+    messages: Sequence[OutboundMessage],
+    now: float,
+    lease: Lease | None = None,
+    turn_id: str = "",
+    begun: bool = False,
 ) -> tuple[OutboxEntry, ...]:
     """Add replies within the caller's transaction. `turn_id` links those that show the turn's answer. `begun` also
-    records the first attempt to send the first one."""
-    return tuple(_add(connection, each, now, turn_id, begun and at == 0) for at, each in enumerate(messages))
+    records the first attempt to send the first one. With a lease, this process sends those to the chats that it
+    handles."""
+    return tuple(_add(connection, each, now, lease, turn_id, begun and at == 0) for at, each in enumerate(messages))
 
 
-def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: str, begun: bool) -> OutboxEntry:
-    row = {
+def _add(
+    connection: Connection, message: OutboundMessage, now: float, lease: Lease | None, turn_id: str, begun: bool
+) -> OutboxEntry:
+    row: Values = {
         "platform": message.chat.platform,
         "chat_id": message.chat.chat_id,
         "thread_id": message.chat.thread_id,
+        "chat": message.chat.claim,
         "payload": OUTBOUND.dump(_without_bytes(message)),
         "picture": message.picture.data if message.picture else None,
         "state": "attempting" if begun else "pending",
@@ -175,9 +204,29 @@ def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: 
         "created_at": now,
         "turn_id": turn_id,
     }
+    held = _held(message, lease)
+    if lease is not None and held:
+        row["worker"] = lease.process_id
     added = connection.execute(_QUEUE, row).inserted_primary_key
     assert added is not None
-    return OutboxEntry(added[0], message, "begun" if begun else "pending", int(begun), 0, 0, 0.0, "", now)
+    return OutboxEntry(added[0], message, "begun" if begun else "pending", int(begun), 0, 0, 0.0, "", now, held)
+
+
+def _held(message: OutboundMessage, lease: Lease | None) -> bool:
+    """Whether this process sends the message."""
+    return lease is None or lease.holds(message.chat)
+
+
+def _address(message: OutboundMessage, lease: Lease | None) -> Values:
+    """The values of `_REDIRECT` for the message's chat."""
+    chat = message.chat
+    return {
+        "to_platform": chat.platform,
+        "to_chat_id": chat.chat_id,
+        "to_thread_id": chat.thread_id,
+        "to_chat": chat.claim,
+        "to_worker": lease.process_id if lease is not None and lease.holds(chat) else None,
+    }
 
 
 def _final_payload(connection: Connection, outbox_id: int) -> tuple[str, tuple[OutgoingFile, ...]]:
@@ -203,7 +252,8 @@ def _without_bytes(message: OutboundMessage) -> OutboundMessage:
     return message if message.picture is None else replace(message, picture=replace(message.picture, data=b""))
 
 
-def _entry(row: Row[Any]) -> OutboxEntry:
+def read_reply(row: Row[Any]) -> OutboxEntry:
+    """The entry of a row of the table."""
     message = OUTBOUND.load(row.payload)
     if message.picture is not None:
         message = replace(message, picture=replace(message.picture, data=row.picture or b""))

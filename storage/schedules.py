@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from routing.ports import Clock
+from routing.types.lease import Lease
 from routing.types.messages import ChatKey
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.schedules import Firing, Schedule, ScheduleState
@@ -23,9 +24,11 @@ SAME_SECONDS = 120.0
 class SqlSchedules:
     """Implements `routing.ports.ScheduleStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, lease: Lease | None = None) -> None:
+        """With a lease, this process sends the reminders in the chats that it handles."""
         self._database = database
         self._clock = clock
+        self._lease = lease
 
     async def add(self, schedule: Schedule, most: int) -> Schedule | None:
         def step(connection: Connection) -> Schedule | None:
@@ -95,7 +98,7 @@ class SqlSchedules:
                 if not _advance(connection, each):
                     continue
                 if each.reply is not None:
-                    replies += queue(connection, [each.reply], now)
+                    replies += queue(connection, [each.reply], now, self._lease)
                 if each.message is not None and (entry := insert_new(connection, each.message, now)) is not None:
                     messages.append(entry)
             return tuple(replies), tuple(messages)

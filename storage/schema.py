@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -16,10 +17,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
     text,
 )
 
-REVISION = "0030"
+REVISION = "0031"
 """The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
 with the migrations folder."""
 
@@ -155,7 +157,8 @@ summaries = Table(
     Index("ix_summaries_person_id", "person_id"),
 )
 
-# States in the inbox: waiting, done. In the outbox: pending, attempting, sent, dead. Damaged rows: unreadable.
+# States in the inbox: waiting, done. In the outbox: pending, attempting, sent, dead. Damaged rows: unreadable. `chat`
+# names the row's chat in `claims`, and `worker` is the process that handles it.
 inbox = Table(
     "inbox",
     metadata,
@@ -169,6 +172,8 @@ inbox = Table(
     Column("placeholder", String(64), nullable=False, default=""),
     Column("received_at", Float, nullable=False),
     Column("fixed", Text, nullable=False, default="", server_default=text("''")),
+    Column("chat", String(100), nullable=False, default="", server_default=text("''")),
+    Column("worker", BigInteger),
     UniqueConstraint("platform", "bot_id", "update_id"),
     Index("ix_inbox_state", "state"),
     sqlite_autoincrement=True,
@@ -192,6 +197,8 @@ outbox = Table(
     Column("error", Text, nullable=False, default=""),
     Column("created_at", Float, nullable=False),
     Column("turn_id", String(16), nullable=False, default="", server_default=text("''")),
+    Column("chat", String(100), nullable=False, default="", server_default=text("''")),
+    Column("worker", BigInteger),
     Index("ix_outbox_state", "state"),
     Index("ix_outbox_chat", "platform", "chat_id"),
     sqlite_autoincrement=True,
@@ -484,3 +491,35 @@ vectors = Table(
     Column("hash", String(64), primary_key=True),
     Column("vector", LargeBinary, nullable=False),
 )
+
+# Of several processes that share a PostgreSQL database: those that run, and the chats that each of them handles. A
+# process that ended has 0 in `beat_at`.
+
+processes = Table(
+    "processes",
+    metadata,
+    _id(),
+    Column("name", Text, nullable=False),
+    Column("beat_at", Float, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+claims = Table(
+    "claims",
+    metadata,
+    Column("chat", String(100), primary_key=True),
+    Column("process_id", BigInteger, nullable=False),
+    Index("ix_claims_process_id", "process_id"),
+)
+
+_UNSENT = "state in ('pending', 'attempting')"
+POSTGRES_INDEXES = {
+    "ix_inbox_free": "inbox (id) where state = 'waiting' and worker is null",
+    "ix_inbox_claimed": "inbox (chat, id) where state = 'waiting'",
+    "ix_outbox_free": f"outbox (id) where {_UNSENT} and worker is null",
+    "ix_outbox_claimed": f"outbox (chat, id) where {_UNSENT}",
+}
+"""Partial indexes only for PostgreSQL, as text: SQLAlchemy's would load its dialect, 2 MB, also on SQLite."""
+
+for _name, _what in POSTGRES_INDEXES.items():
+    event.listen(metadata, "after_create", DDL(f"create index {_name} on {_what}").execute_if(dialect="postgresql"))

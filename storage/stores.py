@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from routing.ports import Clock, Ledger
+from routing.types.lease import Lease
 from routing.types.messages import ChatKey
 from storage.confirmations import SqlActions, SqlAllowances
 from storage.conversation_cache import ConversationCache
@@ -70,10 +71,11 @@ def open_stores(
     steady: Clock | None = None,
     at_once: Callable[[ChatKey], bool] = lambda chat: False,
     outgoing: Path | None = None,
+    lease: Lease | None = None,
 ) -> Stores:
     """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`). `at_once`
     tells whether a reply to this chat will be sent as soon as it is stored. `outgoing` is the folder for the files of
-    replies; without it they can't have any."""
+    replies; without it they can't have any. With a `lease`, several processes share what waits."""
     steady = steady or clock
     conversations = ConversationCache()
     files = OutgoingFileStore(outgoing) if outgoing is not None else None
@@ -96,7 +98,7 @@ def open_stores(
         examples=examples,
         people=people,
         directory=SqlDirectory(database),
-        links=SqlLinks(database, people, clock, steady),
+        links=SqlLinks(database, people, clock, steady, lease),
         history=history,
         usage=SqlUsage(database),
         spending=SqlSpending(database),
@@ -105,13 +107,13 @@ def open_stores(
         ratings=SqlRatings(database),
         state=SqlState(database),
         chats=chats,
-        inbox=SqlInbox(database, clock),
-        outbox=SqlOutbox(database, clock, files),
-        ledger=SqlLedger(database, clock, people.current_id, at_once, conversations, files),
+        inbox=SqlInbox(database, clock, lease),
+        outbox=SqlOutbox(database, clock, files, lease),
+        ledger=SqlLedger(database, clock, people.current_id, at_once, conversations, files, lease),
         vectors=SqlVectors(database),
         actions=SqlActions(database, clock, files),
         allowances=SqlAllowances(database),
-        schedules=SqlSchedules(database, clock),
+        schedules=SqlSchedules(database, clock, lease),
         retention=SqlRetention(database, conversations, examples),
         accounts=accounts,
         personal_data=SqlPersonalData(database),

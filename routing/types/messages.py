@@ -40,6 +40,12 @@ class ChatKey:
         return cls(user.platform, f"@{user.user_id}")
 
     @property
+    def claim(self) -> str:
+        """What a process claims to handle this chat: the chat with all its topics. Telegram's private chats have the
+        user's id, so that a claim also covers the chat named after the user."""
+        return f"{self.platform}:{self.chat_id.removeprefix('@')}"
+
+    @property
     def person(self) -> str:
         """The user id if the chat is named after a user; else empty."""
         return self.chat_id[1:] if self.chat_id.startswith("@") else ""

@@ -24,7 +24,7 @@ class InboxEntry:
 class OutboxEntry:
     """A stored reply, of which `pieces_sent` pieces have been delivered. `ambiguous` counts attempts at the next piece
     that may have been delivered; in the state "attempting" there may be one more. "begun": the store has the attempt
-    that is about to start."""
+    that is about to start. `held`: this process sends it."""
 
     id: int
     message: OutboundMessage
@@ -35,3 +35,12 @@ class OutboxEntry:
     not_before: float
     message_id: str
     created_at: float
+    held: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What waits in claimed chats."""
+
+    messages: tuple[InboxEntry, ...] = ()
+    replies: tuple[OutboxEntry, ...] = ()

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from routing.errors import Refused
 from routing.one_time_codes import hashed, matches
 from routing.ports import Clock
+from routing.types.lease import Lease
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Person
 from routing.types.queues import OutboxEntry
@@ -37,11 +38,15 @@ from storage.upsert import insert_if_new, upsert
 class SqlLinks:
     """Implements `routing.ports.LinkStore`."""
 
-    def __init__(self, database: Database, people: SqlPeople, clock: Clock, steady: Clock) -> None:
+    def __init__(
+        self, database: Database, people: SqlPeople, clock: Clock, steady: Clock, lease: Lease | None = None
+    ) -> None:
+        """With a lease, this process sends notices to the chats that it handles."""
         self._database = database
         self._people = people
         self._clock = clock
         self._steady = steady
+        self._lease = lease
 
     async def offer(self, person_id: int, code: str, seconds: float) -> None:
         now = self._steady()
@@ -83,7 +88,7 @@ class SqlLinks:
         now, steady = self._clock(), self._steady()
 
         def step(connection: Connection) -> tuple[int, int | None, tuple[OutboxEntry, ...]]:
-            return (*_join(connection, code, user, actor, now, steady), queue(connection, notices, now))
+            return (*_join(connection, code, user, actor, now, steady), queue(connection, notices, now, self._lease))
 
         try:
             person_id, was, queued = await self._database.write(step)
@@ -102,7 +107,7 @@ class SqlLinks:
             connection.execute(delete(identities).where(_is_account(user)))
             connection.execute(delete(links).where(links.c.person_id == person_id))
             write_audit(connection, now, actor, "unlink", str(user))
-            return queue(connection, notices, now)
+            return queue(connection, notices, now, self._lease)
 
         try:
             return await self._database.write(step)

@@ -72,7 +72,11 @@ class Someone:
         return rows
 
 
-WITHOUT_PEOPLE = {"vectors": "texts of tools, by their hash"}
+WITHOUT_PEOPLE = {
+    "vectors": "texts of tools, by their hash",
+    "claims": "chats in which something happened within the last minute",
+    "processes": "machines and folders",
+}
 ANN, BEN = Someone(11, "annmark"), Someone(12, "benmark")
 
 

@@ -1,0 +1,137 @@
+"""Chats claimed by processes that share a PostgreSQL database. Its clock alone decides who is dead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, TextClause, text
+
+from routing.types.lease import Lease
+from routing.types.queues import Claimed, InboxEntry
+from storage.database import Database
+from storage.inbox import read_message
+from storage.outbox import read_reply
+
+DEAD_SECONDS = 6.0
+"""After the last heartbeat."""
+_NOW = "extract(epoch from clock_timestamp())"
+_UNSENT = "state in ('pending', 'attempting')"
+_INDEXES = text("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+"""The planner may have seen the tables while they were empty, and would then read all rows for each."""
+_REGISTER = text(f"""
+with ended as (update processes set beat_at = 0 where id = :before or (:starting and name = :name))
+insert into processes (name, beat_at) values (:name, {_NOW}) returning id
+""")
+_BEAT = text(f"update processes set beat_at = {_NOW} where id = :me and beat_at > 0")
+_LOOK_FOR_DEAD = text(f"""
+with dead as (update processes set beat_at = 0 where beat_at > 0 and beat_at < {_NOW} - {DEAD_SECONDS})
+delete from processes where beat_at = 0 and not exists (select from claims where process_id = processes.id)
+""")
+_OF_DEAD = text("""
+update claims set process_id = :me where chat = any(array(
+    select chat from claims where process_id = any(array(select id from processes where beat_at = 0))
+    and split_part(chat, ':', 1) = any(:platforms) limit :most for update skip locked))
+returning chat
+""")
+_UNCLAIMED = text(f"""
+insert into claims (chat, process_id) select chat, cast(:me as bigint) from (select distinct chat from (
+    (select chat from inbox where state = 'waiting' and worker is null and platform = any(:platforms)
+        and (select process_id from claims where claims.chat = inbox.chat) is null order by id limit :most)
+    union all
+    (select chat from outbox where {_UNSENT} and worker is null and platform = any(:platforms)
+        and (select process_id from claims where claims.chat = outbox.chat) is null order by id limit :most)
+) waiting order by chat limit :most) found
+on conflict do nothing returning chat
+""")
+"""In order, so that no two of these wait for each other. Without a lock on what waits, for the same reason."""
+
+
+def _take(table: str, state: str) -> TextClause:
+    return text(f"""
+with found as (select waiting.id, waiting.worker as before from
+    (select chat from claims where chat = any(:chats) and process_id = :me) mine
+    cross join lateral (select id, worker from {table} where chat = mine.chat and {state}
+        and worker is distinct from :me offset 0) waiting)
+update {table} set worker = :me from found where {table}.id = found.id and {state}
+returning {table}.*, found.before
+""")
+
+
+_TAKE_MESSAGES, _TAKE_REPLIES = _take("inbox", "state = 'waiting'"), _take("outbox", _UNSENT)
+_RELEASE = text(f"""
+delete from claims where process_id = :me and chat = any(:chats)
+    and not exists (select from inbox where inbox.chat = claims.chat and state = 'waiting')
+    and not exists (select from outbox where outbox.chat = claims.chat and {_UNSENT})
+returning chat
+""")
+_END = text("update processes set beat_at = 0 where id = :me")
+
+
+class SqlClaims:
+    """Implements `routing.ports.ClaimStore`."""
+
+    def __init__(self, database: Database, lease: Lease) -> None:
+        self._database = database
+        self._lease = lease
+
+    async def register(self, name: str, starting: bool) -> None:
+        now = self._lease.now()
+        values = {"name": name, "starting": starting, "before": self._lease.process_id}
+        process_id = await self._database.write(lambda c: c.execute(_REGISTER, values).scalar_one())
+        self._lease.begin(process_id, now)
+
+    async def beat(self) -> bool:
+        now = self._lease.now()
+        known = await self._database.write(lambda c: c.execute(_BEAT, self._me()).rowcount) > 0
+        if known:
+            self._lease.renew(now)
+        return known
+
+    async def look_for_dead(self) -> None:
+        await self._database.write(lambda c: c.execute(_LOOK_FOR_DEAD))
+
+    async def claim(self, platforms: Collection[str], most: int, dead: bool) -> frozenset[str]:
+        values = {"platforms": list(platforms), "most": most} | self._me()
+
+        def step(connection: Connection) -> frozenset[str]:
+            connection.execute(_INDEXES)
+            found = connection.execute(_OF_DEAD, values).scalars().all() if dead else ()
+            return frozenset([*found, *connection.execute(_UNCLAIMED, values).scalars()])
+
+        claimed = await self._database.write(step)
+        self._lease.add(claimed)
+        return claimed
+
+    async def take(self, chats: Collection[str]) -> Claimed:
+        values = {"chats": list(chats)} | self._me()
+
+        def step(connection: Connection) -> Claimed:
+            connection.execute(_INDEXES)
+            messages = connection.execute(_TAKE_MESSAGES, values).all()
+            replies = connection.execute(_TAKE_REPLIES, values).all()
+            return Claimed(
+                tuple(sorted(map(_message, messages), key=lambda each: each.id)),
+                tuple(sorted(map(read_reply, replies), key=lambda each: each.id)),
+            )
+
+        return await self._database.write(step)
+
+    async def release(self, chats: Collection[str]) -> frozenset[str]:
+        values = {"chats": list(chats)} | self._me()
+        released = frozenset(await self._database.write(lambda c: c.execute(_RELEASE, values).scalars().all()))
+        self._lease.add(set(chats) - released)
+        return released
+
+    async def end(self) -> None:
+        await self._database.write(lambda c: c.execute(_END, self._me()))
+
+    def _me(self) -> dict[str, Any]:
+        return {"me": self._lease.process_id}
+
+
+def _message(row: Row[Any]) -> InboxEntry:
+    """With an attempt more than the store has if another process may have begun it."""
+    entry = read_message(row)
+    return entry if row.before is None else replace(entry, attempts=entry.attempts + 1)

@@ -1,0 +1,236 @@
+"""Several processes on one PostgreSQL: each chat is with one of them, and a late one stores nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+from sqlalchemy import Table, func, select, update
+
+from routing.types.lease import VALID_SECONDS, Lease, LeaseLost
+from routing.types.messages import ChatKey, OutboundMessage, UserKey
+from storage.claims import DEAD_SECONDS, SqlClaims
+from storage.database import Database, open_database
+from storage.schema import claims, messages, outbox, processes
+from storage.stores import Stores, open_stores
+from tests.fakes import ManualClock
+from tests.postgres import Server
+from tests.storage.database.test_postgres import control
+from tests.storage.samples import ANN, HOME, OTHER, message, record
+
+pytestmark = pytest.mark.system
+PLATFORMS = ("telegram",)
+MOST = 64
+
+
+@dataclass(slots=True)
+class Process:
+    database: Database
+    lease: Lease
+    claims: SqlClaims
+    stores: Stores
+
+    async def claim(self, dead: bool = False) -> frozenset[str]:
+        return await self.claims.claim(PLATFORMS, MOST, dead)
+
+
+@pytest.fixture
+async def two(postgres: Server, clock: ManualClock) -> AsyncIterator[tuple[Process, Process]]:
+    url, made = postgres.copy(), []
+    for name in ("one", "other"):
+        database, lease = open_database(url), Lease()
+        made.append(Process(database, lease, SqlClaims(database, lease), open_stores(database, clock, lease=lease)))
+        await made[-1].claims.register(name, starting=True)
+    one, other = made
+    yield one, other
+    for each in made:
+        await each.database.close()
+
+
+async def silent(process: Process) -> None:
+    """Its last heartbeat was long ago."""
+    long_ago = update(processes).where(processes.c.id == process.lease.process_id)
+    await process.database.write(lambda c: c.execute(long_ago.values(beat_at=processes.c.beat_at - DEAD_SECONDS - 1)))
+
+
+async def count(process: Process, table: Table) -> int:
+    return await process.database.read(lambda c: c.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+async def test_no_chat_is_with_two_processes(two: tuple[Process, Process]) -> None:
+    one, other = two
+    chats = [ChatKey("telegram", str(number)) for number in range(200)]
+    await one.stores.inbox.accept([message(f"{each}-{chat.chat_id}", chat=chat) for each in range(3) for chat in chats])
+
+    async def work(process: Process) -> list[str]:
+        found: list[str] = []
+        while claimed := await process.claim():
+            found += [each.message.chat.chat_id for each in (await process.claims.take(claimed)).messages]
+        return found
+
+    mine, theirs = await asyncio.gather(*map(work, two))
+    assert set(mine).isdisjoint(theirs)
+    assert len(mine) + len(theirs) == 600
+    assert await count(one, claims) == 200
+    assert set(one.lease.chats).isdisjoint(other.lease.chats)
+
+
+async def test_what_waits_in_a_chat_comes_in_order_and_once(two: tuple[Process, Process]) -> None:
+    one, other = two
+    await one.stores.inbox.accept([message("1"), message("2", chat=OTHER), message("3")])
+    assert await one.claim() == {HOME.claim, OTHER.claim}
+    first = (await one.claims.take(one.lease.chats)).messages
+    assert [each.message.update_id for each in first] == ["1", "2", "3"]
+    assert {each.attempts for each in first} == {0}
+    await other.stores.inbox.accept([message("4")])
+    assert await other.claim() == frozenset()
+    assert (await other.claims.take([HOME.claim])).messages == ()
+    assert [each.message.update_id for each in (await one.claims.take([HOME.claim])).messages] == ["4"]
+    assert (await one.claims.take([HOME.claim])).messages == ()
+
+
+async def test_other_platforms_are_left_alone(two: tuple[Process, Process]) -> None:
+    one, _ = two
+    await one.stores.inbox.accept([message("1", chat=ChatKey("discord", "1"))])
+    await one.stores.outbox.add([OutboundMessage(ChatKey("discord", "2"), "hi")])
+    assert await one.claim(dead=True) == frozenset()
+
+
+async def test_the_chats_of_a_silent_process_go_to_another_one(two: tuple[Process, Process]) -> None:
+    one, other = two
+    (entry,) = await one.stores.inbox.accept([message("1")])
+    await one.claim()
+    await one.claims.take(one.lease.chats)
+    (begun,) = await one.stores.outbox.add([OutboundMessage(HOME, "hi")])
+    await one.stores.outbox.attempting(begun.id)
+    await other.claims.look_for_dead()
+    assert await other.claim(dead=True) == frozenset(), "it lives"
+    await silent(one)
+    await other.claims.look_for_dead()
+    assert await other.claim(dead=True) == {HOME.claim}
+    taken = await other.claims.take([HOME.claim])
+    assert [(each.id, each.attempts) for each in taken.messages] == [(entry.id, 1)]
+    assert [(each.id, each.state) for each in taken.replies] == [(begun.id, "attempting")]
+    assert not await one.claims.beat()
+
+
+async def test_a_late_process_stores_nothing(two: tuple[Process, Process]) -> None:
+    one, other = two
+    person = (await one.stores.people.admit(ANN, "Ann", "owner", "t")).id
+    here = (await one.stores.history.current(HOME)).id
+    (entry,) = await one.stores.inbox.accept([message("1")])
+    await one.claim()
+    await one.claims.take(one.lease.chats)
+    (reply,) = await one.stores.outbox.add([OutboundMessage(HOME, "hi")])
+    await silent(one)
+    await other.claims.look_for_dead()
+    await other.claims.take(await other.claim(dead=True))
+    late = (
+        one.stores.ledger.finish([entry.id], [OutboundMessage(HOME, "late")], record(here, person, "q", "a")),
+        one.stores.inbox.begin([entry.id]),
+        one.stores.inbox.placeholder(entry.id, "5"),
+        one.stores.outbox.attempting(reply.id),
+        one.stores.outbox.piece_sent(reply.id, 1, "5"),
+        one.stores.outbox.retry_later(reply.id, 0.0, 1, ""),
+        one.stores.outbox.dead(reply.id, ""),
+        one.stores.outbox.redirect(reply.id, OutboundMessage(OTHER, "hi"), ""),
+    )
+    for step in late:
+        one.lease.lost.clear()
+        with pytest.raises(LeaseLost):
+            await step
+        assert one.lease.lost.is_set()
+    await one.stores.outbox.sent(reply.id, "5")
+    assert await count(one, messages) == 0
+    assert [each.state for each in await other.stores.outbox.unsent()] == ["pending"]
+    await other.stores.ledger.finish([entry.id], [OutboundMessage(HOME, "answer")], record(here, person, "q", "a"))
+    assert [each.message.text for each in await other.stores.outbox.unsent()] == ["hi", "answer"]
+
+
+async def test_the_next_process_in_a_workspace_goes_on_at_once(two: tuple[Process, Process]) -> None:
+    one, other = two
+    await one.stores.inbox.accept([message("1")])
+    await one.claims.take(await one.claim())
+    await other.claims.register("one", starting=True)
+    assert await other.claim(dead=True) == {HOME.claim}
+    assert [each.attempts for each in (await other.claims.take([HOME.claim])).messages] == [1]
+    await one.claims.register("one", starting=False)
+    assert one.lease.chats == ()
+    assert await other.claims.beat(), "after its start, a process ends no other one of its name"
+
+
+async def test_an_ended_process_is_forgotten_with_its_last_chat(two: tuple[Process, Process]) -> None:
+    one, other = two
+    await one.stores.inbox.accept([message("1")])
+    await one.claim()
+    await one.claims.end()
+    await other.claims.look_for_dead()
+    assert await count(other, processes) == 2
+    assert await other.claim(dead=True) == {HOME.claim}
+    await other.claims.look_for_dead()
+    assert await count(other, processes) == 1
+
+
+async def test_only_chats_in_which_nothing_waits_are_given_back(two: tuple[Process, Process]) -> None:
+    one, other = two
+    third = ChatKey("telegram", "5")
+    entries = await one.stores.inbox.accept([message("1"), message("2", chat=OTHER), message("3", chat=third)])
+    await one.claims.take(await one.claim())
+    (reply,) = await one.stores.outbox.add([OutboundMessage(HOME, "hi")])
+    await one.stores.ledger.finish([entries[0].id], [])
+    await one.stores.ledger.finish([entries[2].id], [])
+    assert one.lease.unused(60.0) == ()
+    assert await one.claims.release(one.lease.unused(-1.0)) == {third.claim}
+    assert set(one.lease.chats) == {HOME.claim, OTHER.claim}
+    await one.stores.outbox.sent(reply.id, "7")
+    assert await one.claims.release(one.lease.unused(-1.0)) == {HOME.claim}
+    await other.stores.inbox.accept([message("4")])
+    assert await other.claim() == {HOME.claim}
+
+
+async def test_a_reply_to_a_chat_of_another_process_is_sent_there(two: tuple[Process, Process]) -> None:
+    one, other = two
+    private = ChatKey.of(UserKey("telegram", HOME.chat_id))
+    assert private.claim == HOME.claim
+    await one.stores.inbox.accept([message("1")])
+    await one.claims.take(await one.claim())
+    (theirs,) = await other.stores.outbox.add([OutboundMessage(private, "a notice")])
+    (free,) = await other.stores.outbox.add([OutboundMessage(OTHER, "a notice")])
+    (mine,) = await one.stores.outbox.add([OutboundMessage(private, "a notice")])
+    assert (theirs.held, free.held, mine.held) == (False, False, True)
+    assert [each.id for each in (await one.claims.take([HOME.claim])).replies] == [theirs.id]
+    assert await one.claim() == {OTHER.claim}
+    assert [each.id for each in (await one.claims.take([OTHER.claim])).replies] == [free.id]
+    moved = await one.stores.outbox.redirect(mine.id, OutboundMessage(ChatKey("telegram", "5"), "a notice"), "")
+    assert not moved.held
+    row = select(outbox.c.chat, outbox.c.worker).where(outbox.c.id == mine.id)
+    assert await one.database.read(lambda c: tuple(c.execute(row).one())) == ("telegram:5", None)
+
+
+async def test_claims_outlive_the_server(two: tuple[Process, Process], postgres: Server) -> None:
+    one, other = two
+    (entry,) = await one.stores.inbox.accept([message("1")])
+    await one.claims.take(await one.claim())
+    await asyncio.to_thread(control, postgres, "restart")
+    assert await one.claims.beat()
+    assert await other.claim(dead=True) == frozenset()
+    await one.stores.ledger.finish([entry.id], [])
+
+
+async def test_a_lease_is_valid_for_less_time_than_others_wait() -> None:
+    clock = ManualClock()
+    lease = Lease(clock)
+    assert not lease.valid
+    lease.begin(7, lease.now())
+    clock.now += VALID_SECONDS - 0.1
+    assert lease.valid
+    clock.now += 0.2
+    assert not lease.valid
+    waiting = asyncio.create_task(lease.wait_until_valid())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    lease.renew(clock.now)
+    await waiting
+    assert VALID_SECONDS < DEAD_SECONDS
