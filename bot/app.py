@@ -212,7 +212,7 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     reactions = Reactions(stores.people, stores.turns, stores.ratings, stores.ledger, learner)
     inbox = Inbox(stores.inbox, stores.chats, dispatcher, messaging.outbox, running, reactions, order)
     changed = engine.schedules.changed
-    stores.database.on_outside_change(changed.set)
+    stores.database.on_outside_change(changed.set, ("schedules",))
     scheduler = Scheduler(stores.schedules, stores.people, stores.links, messaging.outbox, inbox, changed, clock)
     tips = Suggestions(
         COMMANDS, engine.models, engine.tooling.toolbox, engine.owner_files.skills, access, stores.preferences

@@ -106,7 +106,7 @@ async def build_engine(
     local = LocalRuntime(workspace.models)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     budget = Budget(lambda: models.config.budget, stores.spending, stores.budgets, clock)
-    stores.database.on_outside_change(budget.forget)
+    stores.database.on_outside_change(budget.forget, ("budgets", "usage"))
 
     def prices() -> Awaitable[PriceMap]:
         return llm.prices(models.config.profile)

@@ -56,10 +56,13 @@ class SqlExamples:
             these = these.where(examples.c.person_id == person_id)
         return await self._write(lambda c: c.execute(these).rowcount)
 
-    def forget_cached(self) -> None:
-        """Clear the cache."""
+    def forget_cached(self, person_id: int | None = None) -> None:
+        """Clear the cache, or what it has of one person."""
         self._changes += 1
-        self._cache.clear()
+        if person_id is None:
+            self._cache.clear()
+        else:
+            self._cache.take(person_id)
 
     @property
     def changes(self) -> int:

@@ -96,6 +96,11 @@ class SqlFacts:
         self._changes += 1
         self._cache.clear()
 
+    def forget(self, person_id: int) -> None:
+        """Clear a person's cached facts."""
+        self._changes += 1
+        self._cache.take(person_id)
+
     @property
     def changes(self) -> int:
         """Counts changes, for `keep`."""

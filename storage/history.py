@@ -81,8 +81,10 @@ class SqlHistory:
             if changes == self._changes:  # otherwise it may have ended meanwhile
                 known[chat] = found
             self._keep(found.id, switches, changes)
-            if new and self._cache is not None and changes == self._changes:
+            if self._cache is not None and new and changes == self._changes:
                 self._cache.begin(found.id)
+            elif self._cache is not None:
+                self._cache.drop(found.id)  # it may be older than a change of the chat's process
             return found
         return known[chat]
 
@@ -185,6 +187,24 @@ class SqlHistory:
         self._switches.clear()
         if self._cache is not None:
             self._cache.clear()
+
+    def release(self, chats: Collection[str]) -> None:
+        """Clear what is cached of the conversations in these chats, given as `ChatKey.claim`: another process may go on
+        with them."""
+        for chat in [chat for chat in self._conversations if chat.claim in chats]:
+            conversation = self._conversations.pop(chat)
+            if self._cache is not None:
+                self._cache.drop(conversation.id)
+
+    def forget(self, conversation_id: int) -> None:
+        """Clear what is cached of a conversation."""
+        self._changes += 1
+        known = self._conversations.items()
+        for chat in [chat for chat, each in known if each.id == conversation_id]:
+            del self._conversations[chat]
+        self._switches.pop(conversation_id, None)
+        if self._cache is not None:
+            self._cache.drop(conversation_id)
 
     async def _edit(self, conversation_id: int, step: Callable[[Connection], None]) -> None:
         """Run a step that changes messages or summaries, and clear their cache, even if the caller is cancelled."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -17,7 +16,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    event,
     text,
 )
 
@@ -511,15 +509,3 @@ claims = Table(
     Column("process_id", BigInteger, nullable=False),
     Index("ix_claims_process_id", "process_id"),
 )
-
-_UNSENT = "state in ('pending', 'attempting')"
-POSTGRES_INDEXES = {
-    "ix_inbox_free": "inbox (id) where state = 'waiting' and worker is null",
-    "ix_inbox_claimed": "inbox (chat, id) where state = 'waiting'",
-    "ix_outbox_free": f"outbox (id) where {_UNSENT} and worker is null",
-    "ix_outbox_claimed": f"outbox (chat, id) where {_UNSENT}",
-}
-"""Partial indexes only for PostgreSQL, as text: SQLAlchemy's would load its dialect, 2 MB, also on SQLite."""
-
-for _name, _what in POSTGRES_INDEXES.items():
-    event.listen(metadata, "after_create", DDL(f"create index {_name} on {_what}").execute_if(dialect="postgresql"))

@@ -88,9 +88,14 @@ def open_stores(
     chats = SqlChats(database, clock)
     people.also_clear, people.outgoing = (history.clear, chats.clear), files
     people.also_cache(examples)
-    caches = (preferences.clear, facts.clear, people.clear, history.clear, chats.clear, accounts.clear)
-    for clear in (*caches, examples.forget_cached):
-        database.on_outside_change(clear)
+    watch = database.on_outside_change
+    watch(preferences.clear, ("preferences", "overrides"), preferences.forget)
+    watch(facts.clear, ("facts",), facts.forget)
+    watch(people.clear, ("people", "identities"), people.forget_cached)
+    watch(history.clear, ("conversations", "messages", "summaries"), history.forget)
+    watch(chats.clear, ("chats",))
+    watch(accounts.clear, ("service_accounts", "connect_steps"), accounts.forget)
+    watch(examples.forget_cached, ("examples",), examples.forget_cached)
     return Stores(
         database=database,
         preferences=preferences,

@@ -1,6 +1,6 @@
 """Add the processes that share a database, their claims on chats, and the chat and worker of what waits.
 
-Up to now, PostgreSQL's processes noticed each other's commits by rows of `state`.
+PostgreSQL notifies processes of changes. Up to now they noticed each other's commits by rows of `state`.
 """
 
 import json
@@ -21,6 +21,37 @@ INDEXES = {
     "ix_outbox_free": "outbox (id) where state in ('pending', 'attempting') and worker is null",
     "ix_outbox_claimed": "outbox (chat, id) where state in ('pending', 'attempting')",
 }
+FUNCTION = """
+create or replace function tierbot_changed() returns trigger language plpgsql as $$
+begin
+    if tg_op <> 'INSERT' then
+        perform pg_notify('tierbot_changed', tg_table_name || ' ' || coalesce(to_jsonb(old) ->> tg_argv[0], ''));
+    end if;
+    if tg_op <> 'DELETE' then
+        perform pg_notify('tierbot_changed', tg_table_name || ' ' || coalesce(to_jsonb(new) ->> tg_argv[0], ''));
+    end if;
+    return null;
+end $$
+"""
+ANY, LATER = "insert or update or delete", "update or delete"
+WATCHED = {
+    "people": (LATER, "id"),
+    "identities": (ANY, "person_id"),
+    "preferences": (ANY, "person_id"),
+    "overrides": (ANY, "person_id"),
+    "facts": (ANY, "person_id"),
+    "examples": (ANY, "person_id"),
+    "service_accounts": (ANY, "person_id"),
+    "connect_steps": (ANY, ""),
+    "chats": (ANY, ""),
+    "conversations": (LATER, "id"),
+    "messages": (LATER, "conversation_id"),
+    "summaries": (ANY, "conversation_id"),
+    "budgets": (ANY, ""),
+    "usage": (LATER, ""),
+    "schedules": (ANY, ""),
+}
+_TRIGGER = "create trigger tierbot_changed after {} on {} for each row execute function tierbot_changed('{}')"
 _INBOX = sa.table(
     "inbox",
     sa.column("id", sa.BigInteger),
@@ -60,12 +91,16 @@ def upgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
         for name, what in INDEXES.items():
             op.execute(f"create index {name} on {what}")
+        op.get_bind().exec_driver_sql(FUNCTION)
+        for table, (changes, column) in WATCHED.items():
+            op.execute(_TRIGGER.format(changes, table, column))
 
 
 def downgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
         for name in INDEXES:
             op.execute(f"drop index {name}")
+        op.execute("drop function tierbot_changed cascade")
     for queue in QUEUES:
         op.drop_column(queue, "worker")
         op.drop_column(queue, "chat")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from typing import Protocol, TypeVar
 
@@ -26,11 +26,15 @@ class Database(Protocol):
     async def read(self, step: Callable[[Connection], T]) -> T:
         """Run a step that only reads."""
 
-    def on_outside_change(self, callback: Callable[[], object]) -> None:
-        """Call `callback` in the event loop when another process or connection has committed.
+    def on_outside_change(
+        self, clear: Callable[[], object], tables: Collection[str], forget: Callable[[int], object] | None = None
+    ) -> None:
+        """Keep a cache up to date with what other processes and connections commit, in the event loop.
 
-        The next write notices it (on `sqlite://` also the next read), and calls back before it returns. The first one
-        always calls back.
+        On SQLite, the next write notices any commit (on `sqlite://` also the next read), and clears before it returns.
+        The first one always clears. PostgreSQL tells which row of these tables has changed: `forget` is called with its
+        person's or conversation's id, see `storage.postgres_schema.WATCHED`; without an id, or if a change may have
+        been missed, `clear`.
         """
 
     async def size_bytes(self) -> int:
@@ -47,9 +51,13 @@ def open_database(url: str) -> Database:
         from storage.database.sqlite import SqliteDatabase
 
         return SqliteDatabase(url)
-    from storage.database.async_engine import open_aiosqlite, open_postgres
+    if is_sqlite(parsed):
+        from storage.database.async_engine import open_aiosqlite
 
-    return open_aiosqlite(parsed) if is_sqlite(parsed) else open_postgres(parsed)
+        return open_aiosqlite(parsed)
+    from storage.database.postgres import PostgresDatabase
+
+    return PostgresDatabase(parsed)
 
 
 def parse_url(url: str) -> URL:

@@ -1,10 +1,9 @@
-"""Databases on SQLAlchemy's async engine: PostgreSQL through asyncpg, SQLite through aiosqlite."""
+"""Databases on SQLAlchemy's async engine: SQLite through aiosqlite, and what PostgreSQL has in common with it."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,24 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from routing.errors import StorageFault
 from storage.database.faults import STEP_ERRORS, fault
-from storage.database.outside import OutsideChanges
+from storage.database.outside import Clear, Forget, OutsideChanges
 from storage.database.sqlite import DELAY_SECONDS, SIZE, VERSION, prepare
 
 T = TypeVar("T")
-CONNECTIONS = 5
+RUNS = 3
+"""Two transactions that waited for each other may do so once more."""
 _DEADLOCK = "40P01"
-_WRITERS_VERSION = """
-with gone as (
-    delete from state
-    where key like 'writer %' and split_part(key, ' ', 3)::int not in (select pid from pg_stat_activity)
-    and not exists (select from state where key = 'writer {process} ' || pg_backend_pid())
-),
-mine as (
-    insert into state (key, value) values ('writer {process} ' || pg_backend_pid(), pg_current_xact_id()::text)
-    on conflict (key) do update set value = excluded.value
-)
-select string_agg(value, ' ' order by key) from state where key like 'writer %' and key not like 'writer {process} %'
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +70,8 @@ class AsyncDatabase:
             return await self._run(step, self._begin)
         return await self._transact(self._reading, step)
 
-    def on_outside_change(self, callback: Callable[[], object]) -> None:
-        self._outside.listen(callback)
+    def on_outside_change(self, clear: Clear, tables: Collection[str], forget: Forget | None = None) -> None:
+        self._outside.listen(clear, tables, forget)
 
     async def _run(self, step: Callable[[Connection], T], begin: str, version: str = "") -> T:
         """Run a step. With explicit transactions it also ends if the caller is cancelled: an interrupted one would stay
@@ -145,33 +133,24 @@ class AsyncDatabase:
         await self._engine.dispose()
 
 
-async def _committed(engine: AsyncEngine, transaction: Callable[[Connection], T], again: bool = True) -> T:
-    """Run a transaction and commit it. If the server ends it before the commit, run it once more."""
+async def _committed(engine: AsyncEngine, transaction: Callable[[Connection], T], runs: int = RUNS) -> T:
+    """Run a transaction and commit it. If the server ends it before the commit, run it again."""
     async with engine.connect() as connection:
         try:
             done = await connection.run_sync(transaction)
         except DBAPIError as error:
-            if not (again and _was_ended(error)):
+            if runs == 1 or not _was_ended(error):
                 raise
         else:
             await connection.commit()
             return done
-    return await _committed(engine, transaction, again=False)
+    return await _committed(engine, transaction, runs - 1)
 
 
 def _was_ended(error: DBAPIError) -> bool:
     """Whether the connection is closed, as those that were open when the server restarted, or the transaction and
     another one waited for each other."""
     return error.connection_invalidated or getattr(error.orig, "sqlstate", "") == _DEADLOCK
-
-
-def open_postgres(url: URL) -> AsyncDatabase:
-    """PostgreSQL with a pool of CONNECTIONS. Reads run without a transaction, whose statements would not see the same
-    state either (READ COMMITTED). Each connection writes its last transaction's id to a separate row in `state`, so
-    that other processes notice its commits and no two writers wait for each other."""
-    engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0, hide_parameters=True)
-    version = _WRITERS_VERSION.format(process=secrets.token_hex(8))
-    return AsyncDatabase(engine, "select pg_database_size(current_database())", version)
 
 
 def open_aiosqlite(url: URL) -> AsyncDatabase:

@@ -31,6 +31,7 @@ from routing.errors import ConfigError, NewerDatabase, NoDatabase
 from storage.database import is_sqlite, parse_url, shown
 from storage.database.faults import explain
 from storage.database.sqlite_copy import copy
+from storage.postgres_schema import statements
 from storage.schema import REVISION, metadata
 
 T = TypeVar("T")
@@ -196,6 +197,9 @@ def create_tables(connection: Connection) -> None:
     A test compares the result with that of the migrations. Raises an error if a table already exists.
     """
     metadata.create_all(connection, checkfirst=False)
+    if connection.dialect.name == "postgresql":
+        for statement in statements():
+            connection.exec_driver_sql(statement)
     versions = Column("version_num", String(32), primary_key=True, nullable=False)
     table = Table("alembic_version", MetaData(naming_convention={"pk": "alembic_version_pkc"}), versions)
     table.create(connection)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 
 from storage.database.faults import STEP_ERRORS, fault
-from storage.database.outside import OutsideChanges
+from storage.database.outside import Clear, Forget, OutsideChanges
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
@@ -80,8 +80,8 @@ class SqliteDatabase:
     async def read(self, step: Callable[[Connection], T]) -> T:
         return await self._run(step, writes=False)
 
-    def on_outside_change(self, callback: Callable[[], object]) -> None:
-        self._outside.listen(callback)
+    def on_outside_change(self, clear: Clear, tables: Collection[str], forget: Forget | None = None) -> None:
+        self._outside.listen(clear, tables, forget)
 
     async def _run(self, step: Callable[[Connection], T], writes: bool, urgent: bool = True) -> T:
         loop = asyncio.get_running_loop()

@@ -9,19 +9,17 @@ from sqlalchemy import Connection, Select, Table, func, inspect, select, text
 
 from routing.errors import ConfigError
 from storage.database import shown
+from storage.database.listener import APPLICATION
 from storage.schema import metadata, state
 
 ROWS = 500
 """Rows in memory while a database is read or written."""
-_WRITERS = "writer "
-"""Key prefix in `state` of the processes that use a PostgreSQL database; these rows don't belong to a copy."""
 _OURS = {"alembic_version", "people", "identities"}
 """A database with these tables is one of ours, of any version."""
-_USERS = text(
-    f"select count(*) from state, pg_stat_activity where key like '{_WRITERS}%' and pid <> pg_backend_pid() "
-    "and split_part(key, ' ', 3) = pid::text"
+_RUNNING = text(
+    f"select count(*) from pg_stat_activity where datname = current_database() and application_name = '{APPLICATION}'"
 )
-"""Query for the number of connections of running bots."""
+"""Query for the number of running bots."""
 _SEQUENCE = text("select pg_get_serial_sequence(quote_ident(:name), 'id')")
 """Query for the sequence of a table's ids."""
 
@@ -35,7 +33,7 @@ def own_tables(connection: Connection) -> list[str]:
             f"The database {shown(connection.engine.url)} holds tables of another program: choose an empty "
             "one. Nothing was changed."
         )
-    if connection.dialect.name == "postgresql" and "state" in names and connection.execute(_USERS).scalar_one():
+    if connection.dialect.name == "postgresql" and connection.execute(_RUNNING).scalar_one():
         raise ConfigError("A running tierbot uses this database: stop it first. Nothing was changed.")
     return sorted(names & {*metadata.tables, "alembic_version"})
 

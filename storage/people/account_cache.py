@@ -149,6 +149,11 @@ class AccountCache:
         self._changes += 1
         self._drop_all()
 
+    def forget(self, person_id: int) -> None:
+        """Clear the cached accounts of a person."""
+        self._changes += 1
+        self._drop(person_id)
+
     @property
     def _counts(self) -> tuple[int, ...]:
         """The changes of preferences, facts, connected accounts and examples, for `_keep`."""

@@ -152,6 +152,10 @@ class SqlPeople:
         """Clear the cached accounts."""
         self._cache.clear()
 
+    def forget_cached(self, person_id: int) -> None:
+        """Clear the cached accounts of a person."""
+        self._cache.forget(person_id)
+
     async def usernames(self, people: Sequence[int] | None = None) -> Mapping[UserKey, str]:
         named = select(identities).where(identities.c.username != "")
         if people is not None:

@@ -154,6 +154,11 @@ class SqlServiceAccounts:
         self._steps = None
         self._told.clear()
 
+    def forget(self, person_id: int) -> None:
+        """Clear a person's cached accounts."""
+        self._changes += 1
+        self._cache.pop(person_id, None)
+
     @property
     def changes(self) -> int:
         """Counts changes, for `keep`."""

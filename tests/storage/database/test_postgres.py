@@ -13,9 +13,10 @@ from sqlalchemy.util import await_only
 
 from routing.errors import StorageFault
 from storage.database import Database, open_database
-from storage.database.async_engine import CONNECTIONS, AsyncDatabase
+from storage.database.async_engine import AsyncDatabase
 from storage.database.faults import driver_message
 from storage.database.inspection import look
+from storage.database.postgres import CONNECTIONS
 from storage.schema import audit, state
 from storage.state import SqlState
 from tests.postgres import Server

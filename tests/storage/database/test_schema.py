@@ -8,14 +8,15 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection
 
 from storage.database import Database, is_sqlite, parse_url
-from storage.schema import POSTGRES_INDEXES, REVISION, metadata
+from storage.postgres_schema import INDEXES
+from storage.schema import REVISION, metadata
 
 VERSIONS = Path(__file__).resolve().parents[3] / "migrations" / "versions"
 
 
 async def test_a_migrated_database_is_the_schema(database: Database) -> None:
     def differences(connection: Connection) -> object:
-        own = {"include_name": lambda name, *_: name not in POSTGRES_INDEXES}
+        own = {"include_name": lambda name, *_: name not in INDEXES}
         return compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True} | own), metadata)
 
     assert await database.read(differences) == []

@@ -1,0 +1,69 @@
+"""A connection to PostgreSQL that hears notifications."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import URL, NullPool
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from routing.errors import StorageFault
+from storage.database.faults import fault
+
+APPLICATION = "tierbot"
+"""Name of the connection in `pg_stat_activity`."""
+PAUSE_SECONDS = 0.5
+"""Before a lost connection is replaced."""
+Heard = Callable[[int, str], object]
+"""Called with the number of the server's process that sent a notification, and its text."""
+
+
+class Listener:
+    """Connects at the first `start`, and again whenever the connection is lost. `connected` is called each time, as
+    what was sent meanwhile is not heard."""
+
+    def __init__(self, url: URL, connected: Callable[[], object]) -> None:
+        self._url = url
+        self._connected = connected
+        self._heard: dict[str, Heard] = {}
+        self._keeping: asyncio.Task[None] | None = None
+
+    def hear(self, channel: str, heard: Heard) -> None:
+        """Call `heard` with the notifications of a channel. To be used before `start`."""
+        self._heard[channel] = heard
+
+    def start(self) -> None:
+        """Connect, if that was not begun yet."""
+        if self._keeping is None:
+            self._keeping = asyncio.get_running_loop().create_task(self._keep())
+
+    async def close(self) -> None:
+        """Disconnect."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+
+    async def _keep(self) -> None:
+        named = {"server_settings": {"application_name": APPLICATION}}
+        engine = create_async_engine(self._url, poolclass=NullPool, hide_parameters=True, connect_args=named)
+        while True:
+            with suppress(DBAPIError, OSError, StorageFault):  # a step of the pool will report it
+                async with engine.connect() as connection:
+                    await self._listen((await connection.get_raw_connection()).driver_connection)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _listen(self, driver: Any) -> None:
+        """Until the connection ends."""
+        ended = asyncio.Event()
+        driver.add_termination_listener(lambda _: ended.set())
+        try:
+            for channel, heard in self._heard.items():
+                await driver.add_listener(channel, lambda _, process, __, words, heard=heard: heard(process, words))
+        except Exception as error:
+            raise fault(error) from error
+        self._connected()
+        await ended.wait()
