@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bot import keyless
 from bot.adapters.shared.background import Background
@@ -58,6 +60,9 @@ from routing.ports import Clock
 from routing.types.model_names import LOCAL_PROVIDER
 from storage.stores import Stores
 
+if TYPE_CHECKING:
+    from bot.cluster import Cluster
+
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
 """Minimum time to send replies if the turns used the whole grace period."""
@@ -83,6 +88,7 @@ class App:
     live: LiveConfig
     sign_in_links: SignInLinks
     running: RunningTurns
+    cluster: Cluster | None
 
     async def start(self) -> None:
         """Take messages from the platforms, resume what an earlier process left, then load the model library."""
@@ -91,9 +97,13 @@ class App:
         await self.access.appoint()
         await self.linking.adopt()
         await self.engine.accounts.connecting.load()
-        await self.messaging.outbox.resume()
+        if self.cluster is None:
+            await self.messaging.outbox.resume()
         self.messaging.begin(self.inbox.accept, Commands(COMMANDS, self.suggestions))
-        await self.inbox.resume()
+        if self.cluster is None:
+            await self.inbox.resume()
+        else:
+            await self.cluster.start()
         await self.approvals.answer_admitted()
         self.scheduler.start()
         self.engine.llm.load()
@@ -113,11 +123,15 @@ class App:
         """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""
         self.messaging.refuse()
         await self.scheduler.close()
+        if self.cluster is not None:
+            await self.cluster.stop_claiming()
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
         receiving = [platform.stop_receiving() for platform in self.messaging.platforms.values()]
         await asyncio.gather(self.inbox.drain(GRACE_SECONDS), *receiving)
         await self.messaging.outbox.drain(max(ends - now(), LAST_SENDS_SECONDS))
+        if self.cluster is not None:
+            await self.cluster.leave()
 
 
 @asynccontextmanager
@@ -219,7 +233,8 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
     )
     backups = ScheduledBackups(workspace, stores.people, stores.state, notices, messaging.platforms, clock)
     live = LiveConfig(workspace, engine.models, engine.owner_files, engine.tooling, engine.health, messaging.tell)
-    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live, links, running)
+    cluster = _cluster(workspace, messaging, inbox, guard.budget.forget)
+    app = App(messaging, access, approvals, linking, inbox, engine, tips, scheduler, live, links, running, cluster)
 
     chores = Background("[Chores]")
     chores.spawn(live.keep_fresh())
@@ -243,6 +258,20 @@ async def open_app(environment: Environment, workspace: Workspace, messaging: Me
         await after.close()
         await chores.close(0)
         await engine.close()
+
+
+def _cluster(
+    workspace: Workspace, messaging: Messaging, inbox: Inbox, others_live: Callable[[], object]
+) -> Cluster | None:
+    """None if no other process can use the database."""
+    if messaging.claims is None or messaging.lease is None:
+        return None
+    from bot.cluster import Cluster
+
+    name = f"{socket.gethostname()} {workspace.lock_file}"
+    return Cluster(
+        name, messaging.claims, inbox, messaging.outbox, messaging.lease, messaging.stores.history, others_live
+    )
 
 
 def _available_models(workspace: Workspace) -> frozenset[str]:

@@ -16,9 +16,10 @@ from bot.platform import Accept, Platform
 from handlers.metrics import CountingLedger, Metrics
 from handlers.notices.notices import Notices
 from routing.errors import ConfigError, Reason
-from routing.ports import Clock
+from routing.ports import ClaimStore, Clock
+from routing.types.lease import Lease
 from routing.types.messages import InboundMessage
-from storage.database import open_database
+from storage.database import is_sqlite, open_database, parse_url
 from storage.stores import open_stores
 
 log = logging.getLogger("bot.messaging")
@@ -35,9 +36,16 @@ class Messaging:
         """`outgoing` is the folder for files that wait to be sent."""
         self.clock, self.steady = clock, steady
         self.metrics = Metrics()
-        stores = open_stores(
-            open_database(database), clock, steady, lambda chat: self.outbox.sends_at_once(chat), outgoing
-        )
+        opened = open_database(database)
+        self.lease: Lease | None = None
+        self.claims: ClaimStore | None = None
+        """Without these, only this process uses the database."""
+        if not is_sqlite(parse_url(database)):
+            from storage.claims import open_claims
+
+            self.lease = Lease()
+            self.claims = open_claims(opened, self.lease)
+        stores = open_stores(opened, clock, steady, lambda chat: self.outbox.sends_at_once(chat), outgoing, self.lease)
         self.stores = replace(stores, ledger=CountingLedger(stores.ledger, self.metrics))
         self.platforms: dict[str, Platform] = {}
         self.refused: list[Reason] = []
@@ -47,6 +55,7 @@ class Messaging:
             lambda chat, why: self.notices.undeliverable(chat, why),
             lambda message: self.notices.unconfirmed(message),
             clock,
+            self.lease,
         )
         self.notices = Notices(self.stores.people, self.outbox.post, self.outbox.take)
         self._bot: asyncio.Future[tuple[Accept, Commands]] = asyncio.get_running_loop().create_future()
@@ -73,6 +82,7 @@ class Messaging:
             tell=self.tell,
             clock=self.clock,
             steady=self.steady,
+            may_show=lambda: self.lease is None or self.lease.valid,
         )
 
     async def connect(self, platforms: Sequence[Platform]) -> None:

@@ -17,6 +17,7 @@ from routing.bounded import Bounded
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxStore
 from routing.tracing import current_span, span
+from routing.types.lease import Lease
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from routing.types.queues import OutboxEntry
 
@@ -70,7 +71,10 @@ class OutboxSender:
         undeliverable: Undeliverable,
         unconfirmed: Unconfirmed,
         clock: Clock,
+        lease: Lease | None = None,
     ) -> None:
+        """With a lease, other processes send replies, too."""
+        self.lease = lease
         self._store = store
         self.platforms = platforms
         self.no_replies = NoReplyEvents()
@@ -93,9 +97,12 @@ class OutboxSender:
         self.take(await self._store.add(messages))
 
     def take(self, entries: Sequence[OutboxEntry]) -> None:
-        """Send stored replies. Those for a platform that is not running stay in the store."""
+        """Send stored replies. Those for a platform that is not running stay in the store, and those that this process
+        may not send are announced."""
+        if self.lease is not None and (others := [each for each in entries if not each.held]):
+            self.lease.announce(each.message.chat for each in others)
         for entry in entries:
-            if entry.message.chat.platform in self.platforms:
+            if entry.held and entry.message.chat.platform in self.platforms:
                 if (parent := current_span()) is not None:
                     self._spans[entry.id] = parent
                 self._queue.put(entry.message.chat, entry)
@@ -118,6 +125,11 @@ class OutboxSender:
         await self._queue.join(seconds)
         await self._queue.close()
         await self._background.close(LAST_RECORDS_SECONDS)
+
+    async def abandon(self) -> None:
+        """Send nothing of what waits, as other processes do that by now."""
+        await self._queue.abandon()
+        self._spans.clear()
 
     async def _send_next(self, chat: ChatKey) -> None:
         entry = self._queue.take(chat)
@@ -170,6 +182,8 @@ class OutboxSender:
         platform = self.platforms[entry.message.chat.platform]
         done = entry.pieces_sent
         message = await retry_storage(self._store.with_files, entry.message)
+        if self.lease is not None:  # this process may have been frozen, and others have sent it meanwhile
+            await self.lease.wait_until_valid()
         try:
             async for sent in platform.send(message, entry.id, done, recovered):
                 done += 1

@@ -111,6 +111,10 @@ class StorageFault(ReasonedError):
     """The database can't be read or written now (full disk, lock); nothing was changed."""
 
 
+class CommitUnknown(StorageFault):
+    """The connection was lost during a commit: the changes may be stored or not."""
+
+
 class SecretUnreadable(ReasonedError):
     """A stored secret can't be decrypted, or none can be encrypted: the key is missing, wrong or can't be read."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -795,8 +795,14 @@ class ClaimStore(Protocol):
         """Begin a new lease. The earlier process with this lease has ended, and if this one is `starting`, any with
         this name, because it would still hold the workspace."""
 
-    async def beat(self) -> bool:
-        """Tell the others that this process lives. False if they took it for dead."""
+    async def beat(self) -> int:
+        """Tell the others that this process lives. Returns how many live, with this one; 0 if they took it for dead."""
+
+    def hear(self, heard: Callable[[Collection[str]], object]) -> None:
+        """Call `heard` with what other processes `tell`."""
+
+    async def tell(self, chats: Collection[str]) -> None:
+        """Tell the others that something was stored for these chats; for none: that they should look everywhere."""
 
     async def look_for_dead(self) -> None:
         """Take those processes for dead whose heartbeats have stopped."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, TextClause, text
 from routing.types.lease import Lease
 from routing.types.queues import Claimed, InboxEntry
 from storage.database import Database
+from storage.database.postgres import PostgresDatabase
 from storage.inbox import read_message
 from storage.outbox import read_reply
 
@@ -24,7 +25,15 @@ _REGISTER = text(f"""
 with ended as (update processes set beat_at = 0 where id = :before or (:starting and name = :name))
 insert into processes (name, beat_at) values (:name, {_NOW}) returning id
 """)
-_BEAT = text(f"update processes set beat_at = {_NOW} where id = :me and beat_at > 0")
+_BEAT = f"""
+update processes set beat_at = {_NOW} where id = $1 and beat_at > 0
+returning (select count(*) from processes where beat_at > 0)
+"""
+_TELL = "select pg_notify($1, $2)"
+WAKE = "tierbot_wake"
+"""The channel that names chats for which something was stored."""
+_MOST_NAMED = 50
+"""Chats in a notification, which has at most 8,000 bytes."""
 _LOOK_FOR_DEAD = text(f"""
 with dead as (update processes set beat_at = 0 where beat_at > 0 and beat_at < {_NOW} - {DEAD_SECONDS})
 delete from processes where beat_at = 0 and not exists (select from claims where process_id = processes.id)
@@ -55,6 +64,7 @@ with found as (select waiting.id, waiting.worker as before from
     cross join lateral (select id, worker from {table} where chat = mine.chat and {state}
         and worker is distinct from :me offset 0) waiting)
 update {table} set worker = :me from found where {table}.id = found.id and {state}
+    and {table}.worker is distinct from :me
 returning {table}.*, found.before
 """)
 
@@ -72,22 +82,32 @@ _END = text("update processes set beat_at = 0 where id = :me")
 class SqlClaims:
     """Implements `routing.ports.ClaimStore`."""
 
-    def __init__(self, database: Database, lease: Lease) -> None:
+    def __init__(self, database: PostgresDatabase, lease: Lease) -> None:
         self._database = database
         self._lease = lease
+        self._heard: Callable[[Collection[str]], object] = lambda chats: None
+        database.listener.hear(WAKE, lambda _, chats: self._heard(chats.split()))
 
     async def register(self, name: str, starting: bool) -> None:
+        self._database.listener.start()
         now = self._lease.now()
         values = {"name": name, "starting": starting, "before": self._lease.process_id}
         process_id = await self._database.write(lambda c: c.execute(_REGISTER, values).scalar_one())
         self._lease.begin(process_id, now)
 
-    async def beat(self) -> bool:
+    async def beat(self) -> int:
         now = self._lease.now()
-        known = await self._database.write(lambda c: c.execute(_BEAT, self._me()).rowcount) > 0
-        if known:
+        living = int(await self._database.listener.ask(_BEAT, self._lease.process_id) or 0)
+        if living:
             self._lease.renew(now)
-        return known
+        return living
+
+    def hear(self, heard: Callable[[Collection[str]], object]) -> None:
+        self._heard = heard
+
+    async def tell(self, chats: Collection[str]) -> None:
+        named = " ".join(chats) if len(chats) <= _MOST_NAMED else ""
+        await self._database.listener.ask(_TELL, WAKE, named)
 
     async def look_for_dead(self) -> None:
         await self._database.write(lambda c: c.execute(_LOOK_FOR_DEAD))
@@ -129,6 +149,12 @@ class SqlClaims:
 
     def _me(self) -> dict[str, Any]:
         return {"me": self._lease.process_id}
+
+
+def open_claims(database: Database, lease: Lease) -> SqlClaims:
+    """The claims in a PostgreSQL database."""
+    assert isinstance(database, PostgresDatabase)
+    return SqlClaims(database, lease)
 
 
 def _message(row: Row[Any]) -> InboxEntry:

@@ -23,6 +23,11 @@ _INSERT = text(
     "values (:platform, :bot_id, :update_id, :chat, :payload, 'waiting', 0, '', :received_at, '') "
     "on conflict (platform, bot_id, update_id) do nothing returning id"
 )
+_TAKE = text(
+    "update inbox set worker = :own_id where chat = any(:chats) and state = 'waiting' and worker is null "
+    "and exists (select from claims where claims.chat = inbox.chat and process_id = :own_id) returning *"
+)
+"""Only for PostgreSQL."""
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
 _OLDEST = select(func.min(inbox.c.received_at)).where(inbox.c.state == "waiting")
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
@@ -43,8 +48,9 @@ class SqlInbox:
         now = self._clock()
 
         def step(connection: Connection) -> tuple[InboxEntry, ...]:
-            kept = (insert_new(connection, message, now) for message in messages)
-            return tuple(entry for entry in kept if entry is not None)
+            kept = [insert_new(connection, message, now, self._lease) for message in messages]
+            new = tuple(entry for entry in kept if entry is not None)
+            return new if self._lease is None else _take_held(connection, new, self._lease)
 
         return await self._database.write(step)
 
@@ -75,8 +81,10 @@ class SqlInbox:
         await self._database.write(lambda c: c.execute(old))
 
 
-def insert_new(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
-    """Store a message within the caller's transaction; None for a duplicate."""
+def insert_new(
+    connection: Connection, message: InboundMessage, now: float, lease: Lease | None = None
+) -> InboxEntry | None:
+    """Store a message within the caller's transaction; None for a duplicate. With a lease, nobody handles it yet."""
     row = {
         "platform": message.chat.platform,
         "bot_id": message.bot_id,
@@ -86,7 +94,17 @@ def insert_new(connection: Connection, message: InboundMessage, now: float) -> I
         "received_at": now,
     }
     added = connection.execute(_INSERT, row).scalar_one_or_none()
-    return None if added is None else InboxEntry(added, message, 0, "")
+    return None if added is None else InboxEntry(added, message, 0, "", held=lease is None)
+
+
+def _take_held(connection: Connection, new: Sequence[InboxEntry], lease: Lease) -> tuple[InboxEntry, ...]:
+    """The new messages. Those in chats that this process has claimed are now held, with older ones that nobody has."""
+    chats = {entry.message.chat.claim for entry in new if lease.holds(entry.message.chat)}
+    if not chats:
+        return tuple(new)
+    rows = connection.execute(_TAKE, {"chats": list(chats), "own_id": lease.process_id})
+    taken = {row.id: read_message(row) for row in rows}
+    return tuple(sorted(({entry.id: entry for entry in new} | taken).values(), key=lambda entry: entry.id))
 
 
 def read_message(row: Row[Any]) -> InboxEntry:

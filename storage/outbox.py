@@ -192,6 +192,8 @@ def queue(
 def _add(
     connection: Connection, message: OutboundMessage, now: float, lease: Lease | None, turn_id: str, begun: bool
 ) -> OutboxEntry:
+    held = _held(message, lease)
+    begun = begun and held
     row: Values = {
         "platform": message.chat.platform,
         "chat_id": message.chat.chat_id,
@@ -204,7 +206,6 @@ def _add(
         "created_at": now,
         "turn_id": turn_id,
     }
-    held = _held(message, lease)
     if lease is not None and held:
         row["worker"] = lease.process_id
     added = connection.execute(_QUEUE, row).inserted_primary_key

@@ -99,7 +99,10 @@ class SqlSchedules:
                     continue
                 if each.reply is not None:
                     replies += queue(connection, [each.reply], now, self._lease)
-                if each.message is not None and (entry := insert_new(connection, each.message, now)) is not None:
+                if (
+                    each.message is not None
+                    and (entry := insert_new(connection, each.message, now, self._lease)) is not None
+                ):
                     messages.append(entry)
             return tuple(replies), tuple(messages)
 

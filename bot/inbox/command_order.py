@@ -61,6 +61,12 @@ class CommandOrder:
                 if not waiting:
                     self._unanswered.pop(key, None)
 
+    def clear(self) -> None:
+        """Remove all questions: other processes answer them."""
+        self._unanswered.clear()
+        self._fixed.clear()
+        self._kept.clear()
+
     async def begin(self, entry: InboxEntry) -> InboxEntry:
         """The entry with the settings for its turn."""
         async with self._fixing:

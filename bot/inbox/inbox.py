@@ -82,6 +82,8 @@ class Inbox:
         reactions: Reactions,
         order: CommandOrder,
     ) -> None:
+        """If `outbox` has a lease, messages are handled here once their chat is claimed (`bot/cluster.py`)."""
+        self._lease = outbox.lease
         self._store = store
         self._chats = chats
         self._dispatcher = dispatcher
@@ -111,7 +113,8 @@ class Inbox:
         self._notified: set[ChatKey] = set()
         """Chats that were told that storage fails."""
         self._failing_since: float | None = None
-        self._routing = asyncio.Lock()
+        self.routing = asyncio.Lock()
+        """Held while messages are stored, claimed and put into queues: those of a chat keep their order."""
         self._resumed = False
         self._new: set[int] = set()
         """Ids of messages that this process has stored before it resumed."""
@@ -119,8 +122,12 @@ class Inbox:
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
         """Store messages; they are durable on return. Duplicates are dropped."""
-        async with self._routing:
+        async with self.routing:
             entries = await self._store_new(messages)
+            if self._lease is not None:
+                await self.route([entry for entry in entries if entry.held])
+                self._lease.announce(entry.message.chat for entry in entries if not entry.held)
+                return
             self._admission.accepted(len(entries))
             if not self._resumed:  # until then, `resume` reads them from the store in order
                 self._new.update(entry.id for entry in entries)
@@ -130,10 +137,17 @@ class Inbox:
 
     async def take(self, entries: Sequence[InboxEntry]) -> None:
         """Handle messages that are stored already."""
-        async with self._routing:
-            self._admission.accepted(len(entries))
-            for entry in entries:
-                await self._route(entry)
+        if self._lease is not None:
+            self._lease.announce(entry.message.chat for entry in entries)
+            return
+        async with self.routing:
+            await self.route(entries)
+
+    async def route(self, entries: Sequence[InboxEntry]) -> None:
+        """Handle messages here. The caller holds `routing`."""
+        self._admission.accepted(len(entries))
+        for entry in entries:
+            await self._route(entry)
 
     async def _store_new(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
         """Store messages and return the new ones. Raises StorageFault; the senders are told if the failure lasts."""
@@ -174,7 +188,7 @@ class Inbox:
 
     async def resume(self) -> None:
         """Continue with messages that an earlier process left, before newer ones."""
-        async with self._routing:
+        async with self.routing:
             entries = await self._store.unfinished()
             self._resumed = True
             if entries:
@@ -184,6 +198,19 @@ class Inbox:
                     begun = entry.id not in self._new  # perhaps, by an earlier process
                     await self._route(replace(entry, attempts=entry.attempts + begun))
             self._new.clear()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether turns wait until the process has time for them."""
+        return self._admission.has_line
+
+    async def abandon(self) -> None:
+        """Let go of all messages, and end what is under way: other processes handle them by now."""
+        await asyncio.gather(self._turns.abandon(), self._answers.abandon(), self._commands.abandon())
+        self._order.clear()
+        self._behind.clear()
+        self._unmarked.clear()
+        self._running.queued = 0
 
     async def drain(self, seconds: float) -> None:
         """Start no turns, and give running ones at most `seconds`. The next start continues with the rest."""
@@ -307,8 +334,8 @@ class Inbox:
         try:
             while _may_continue(together[-1].message):
                 following = await self._turns.peek(chat, GATHER_SECONDS)
-                if following is None and self._routing.locked():  # the next part may still be waiting for storage
-                    async with self._routing:
+                if following is None and self.routing.locked():  # the next part may still be waiting for storage
+                    async with self.routing:
                         following = await self._turns.peek(chat, 0)
                 if following is None or not _belong_together(together[-1].message, following.message):
                     break

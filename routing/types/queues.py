@@ -11,13 +11,14 @@ from routing.types.turns import TurnSettings
 @dataclass(frozen=True, slots=True)
 class InboxEntry:
     """A stored message that waits for an answer; `attempts` counts its turns so far. `fixed` are the settings to answer
-    it with; None: the current ones."""
+    it with; None: the current ones. `held`: this process handles it."""
 
     id: int
     message: InboundMessage
     attempts: int
     placeholder: str
     fixed: TurnSettings | None = None
+    held: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from routing.errors import StorageFault
+from routing.errors import CommitUnknown, StorageFault
 from storage.database.faults import STEP_ERRORS, fault
 from storage.database.outside import Clear, Forget, OutsideChanges
 from storage.database.sqlite import DELAY_SECONDS, SIZE, VERSION, prepare
@@ -91,7 +91,7 @@ class AsyncDatabase:
         in its own; if the database is unavailable, the transaction may be committed all the same."""
         await asyncio.sleep(DELAY_SECONDS)
         group, self._waiting = self._waiting, []
-        together = self.write(lambda c: [each.step(c) for each in group])
+        together = self._run(lambda c: [each.step(c) for each in group], "", self._version)
         results: Any = (await asyncio.gather(together, return_exceptions=True))[0]
         if isinstance(results, StorageFault):
             results = [results] * len(group)
@@ -142,9 +142,18 @@ async def _committed(engine: AsyncEngine, transaction: Callable[[Connection], T]
             if runs == 1 or not _was_ended(error):
                 raise
         else:
-            await connection.commit()
+            await _commit(connection)
             return done
     return await _committed(engine, transaction, runs - 1)
+
+
+async def _commit(connection: AsyncConnection) -> None:
+    try:
+        await connection.commit()
+    except STEP_ERRORS:
+        raise
+    except (DBAPIError, OSError) as error:
+        raise CommitUnknown(fault(error).reason) from error
 
 
 def _was_ended(error: DBAPIError) -> bool:

@@ -18,19 +18,23 @@ APPLICATION = "tierbot"
 """Name of the connection in `pg_stat_activity`."""
 PAUSE_SECONDS = 0.5
 """Before a lost connection is replaced."""
+ANSWER_SECONDS = 1.5
+"""A connection that takes longer for a small statement is taken for lost."""
 Heard = Callable[[int, str], object]
 """Called with the number of the server's process that sent a notification, and its text."""
 
 
 class Listener:
     """Connects at the first `start`, and again whenever the connection is lost. `connected` is called each time, as
-    what was sent meanwhile is not heard."""
+    what was sent meanwhile is not heard. Small statements can use the connection, beside a pool that is busy."""
 
     def __init__(self, url: URL, connected: Callable[[], object]) -> None:
         self._url = url
         self._connected = connected
         self._heard: dict[str, Heard] = {}
         self._keeping: asyncio.Task[None] | None = None
+        self._driver: Any = None
+        self._asking = asyncio.Lock()
 
     def hear(self, channel: str, heard: Heard) -> None:
         """Call `heard` with the notifications of a channel. To be used before `start`."""
@@ -40,6 +44,18 @@ class Listener:
         """Connect, if that was not begun yet."""
         if self._keeping is None:
             self._keeping = asyncio.get_running_loop().create_task(self._keep())
+
+    async def ask(self, statement: str, *values: object) -> Any:
+        """The first value that a statement returns. Raises StorageFault, after ANSWER_SECONDS at the latest."""
+        async with self._asking:
+            driver = self._driver
+            if driver is None:
+                raise fault(ConnectionError("the connection is lost"))
+            try:
+                return await driver.fetchval(statement, *values, timeout=ANSWER_SECONDS)
+            except Exception as error:  # asyncpg: its errors share no base, and the connection may be of no more use
+                driver.terminate()
+                raise fault(error) from error
 
     async def close(self) -> None:
         """Disconnect."""
@@ -65,5 +81,9 @@ class Listener:
                 await driver.add_listener(channel, lambda _, process, __, words, heard=heard: heard(process, words))
         except Exception as error:
             raise fault(error) from error
-        self._connected()
-        await ended.wait()
+        self._driver = driver
+        try:
+            self._connected()
+            await ended.wait()
+        finally:
+            self._driver = None

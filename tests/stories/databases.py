@@ -17,6 +17,7 @@ from blockbuster.blockbuster import _skip
 from sqlalchemy import Connection, make_url
 
 from storage.database import open_database
+from storage.postgres_schema import CHANGED
 from storage.schema import metadata
 from tests.postgres import ON_POSTGRES, Server, servers
 
@@ -26,6 +27,8 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 """Takes a query and its values, one for each question mark."""
 DRIVERS = ("postgresql+asyncpg",) * 2 if ON_POSTGRES else ("sqlite", "sqlite+aiosqlite")
 """Of two bots that share a story."""
+STORY = "story"
+"""In place of a table, in the notification that follows each change."""
 LOCK_TIMEOUT = "5s"
 """Afterwards a change fails: the bot can't end its transaction while the story waits."""
 
@@ -142,13 +145,14 @@ class ServerDatabase:
         def step(connection: Connection) -> None:
             connection.exec_driver_sql(f"set local lock_timeout = '{LOCK_TIMEOUT}'")
             connection.exec_driver_sql(_numbered(statement), values)
+            connection.exec_driver_sql(f"select pg_notify('{CHANGED}', '{STORY} ')")
 
         await self._other.write(step)
 
     async def _close(self) -> None:
         await self._other.close()
         if self._connection is not None:
-            await self._connection.close()
+            self._connection.terminate()  # the server may have been restarted
 
     def _run(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         def run() -> T:

@@ -29,13 +29,14 @@ from bot.config.workspace import Workspace
 from bot.running import started
 from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock, StateStore
+from storage.database import Database
 from storage.database.migrate import migrate
 from tests.polling import until
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
 from tests.shared_files import share_indexes, share_statements
 from tests.stories import preloaded
-from tests.stories.databases import Rows, SqliteFile, StoryDatabase, story_database, unwatched
+from tests.stories.databases import STORY, Rows, ServerDatabase, SqliteFile, StoryDatabase, story_database, unwatched
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = 1001
@@ -56,6 +57,8 @@ class BotHarness:
     """Whether a bot was killed: the next one may repeat an edit."""
     menus: bool = False
     """Whether commands are registered with Telegram, as at a first start."""
+    unheard: int | None = None
+    """Changes of the database that a bot of this process has not noticed; None if only its next write notices."""
 
     def environment(self) -> dict[str, str]:
         """The bot's complete environment, without this machine's variables."""
@@ -113,8 +116,23 @@ class BotHarness:
             return ask(question, *values)
 
     def change(self, statement: str, *values: object) -> None:
-        """Changes the database through a separate connection."""
+        """Changes the database through a separate connection. See `noticed`."""
         self.data.change(statement, *values)
+        if self.unheard is not None:
+            self.unheard += 1
+
+    def hear(self, database: Database) -> None:
+        """Notes which changes a bot of this process has heard of."""
+        if isinstance(self.data, ServerDatabase):
+            self.unheard = 0
+            database.on_outside_change(self._heard, (STORY,))
+
+    def _heard(self) -> None:
+        self.unheard = max(0, (self.unheard or 0) - 1)
+
+    async def noticed(self) -> None:
+        """Waits until the bot knows of all changes."""
+        await until(lambda: not self.unheard)
 
 
 @asynccontextmanager
@@ -142,8 +160,10 @@ async def running(on: BotHarness, clock: Clock = time.time, steady: Clock | None
         _telling.set(on.menus)
         with _patched():
             async with started(environment, workspace, clock, steady or clock) as app:
+                on.hear(app.messaging.stores.database)
                 with _nothing_blocks():
                     yield app
+                on.unheard = None
 
 
 def _migrate(on: BotHarness, url: str, backups: Path) -> None:
@@ -254,6 +274,7 @@ NOTICES = ("🔑", "💳", "❓", "🔔")
 
 async def ask(on: BotHarness, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
     """Sends a message and returns the reply. Notices to owners are skipped."""
+    await on.noticed()
     question = on.tg.say(text, user=user, group=group)
     return await on.tg.reply(question, after=question, matching=lambda message: not message.text.startswith(NOTICES))
 

@@ -118,6 +118,7 @@ async def test_someone_blocked_elsewhere_gets_no_answer(on: BotHarness) -> None:
         await ask(on, "hi", user="bob")
         calls = len(on.ms.calls)
         on.change("update people set role = 'blocked' where role != ?", "owner")
+        await on.noticed()
         on.tg.say("hi again", user="bob")
         await ask(on, "me too")
         assert len(on.ms.calls) == calls + 1

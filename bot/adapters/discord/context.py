@@ -8,7 +8,7 @@ import json
 import logging
 import re
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -98,12 +98,13 @@ class Shown:
 @dataclass(slots=True)
 class ClientContext:
     """`answer` is the timeout of a call in seconds. `shown` has the previews by message id, or by interaction id before
-    the message id is known."""
+    the message id is known. `may_show` tells whether previews may be shown now."""
 
     client: discord.Client
     pace: Pace
     clock: Clock
     answer: float = 20.0
+    may_show: Callable[[], bool] = lambda: True
     shown: Bounded[str, Shown] = field(default_factory=lambda: Bounded(_MAX_PREVIEWS))
     background: Background = field(default_factory=lambda: Background("Discord"))
     _began: float = field(init=False)

@@ -117,7 +117,7 @@ class DiscordLive(StreamedReply):
     def __init__(
         self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
     ) -> None:
-        super().__init__(context.pace, context.background.spawn, streaming)
+        super().__init__(context.pace, context.background.spawn, streaming, context.may_show)
         self._context = context
         self._form = message.form
         self._draft = Draft(context, message, placeholder, keep)

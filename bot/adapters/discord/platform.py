@@ -48,7 +48,7 @@ class DiscordPlatform:
         self._services = services
         self._steady = services.steady
         self._client = client = make_client(settings, pace)
-        self._context = ClientContext(client, pace, self._steady)
+        self._context = ClientContext(client, pace, self._steady, may_show=services.may_show)
         self._outbound = Outbound(self._context)
         self._interactions = Interactions(self._context, services.accept, services.commands, services.unanswered)
         self._alerts = OwnerAlerts(services.tell, services.state)

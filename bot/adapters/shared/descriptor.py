@@ -70,7 +70,8 @@ class Commands:
 @dataclass(frozen=True, slots=True)
 class Services:
     """What the bot offers a platform. `accept` makes messages durable. `unanswered` returns only when it is certain
-    that a message gets no reply. `accept` and `commands` wait until the bot has started."""
+    that a message gets no reply. `accept` and `commands` wait until the bot has started. `may_show` tells whether
+    previews may be shown now: another process may have taken over."""
 
     accept: Accept
     state: StateStore
@@ -80,6 +81,7 @@ class Services:
     tell: Tell
     clock: Clock
     steady: Clock
+    may_show: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)

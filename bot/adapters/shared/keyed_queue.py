@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable
 from typing import Generic, TypeVar
 
 from routing.error_boundary import ErrorBoundary
+from routing.types.lease import LeaseLost
 
 log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
@@ -109,6 +110,15 @@ class KeyedQueue(Generic[K, T]):
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
+    async def abandon(self) -> None:
+        """Drop what waits, cancel what is under way, and wait until it has ended."""
+        queues, self._queues = list(self._queues.values()), {}
+        self._waiting = 0
+        for queue in queues:
+            queue.items.clear()
+            queue.task.cancel()
+        await asyncio.gather(*(queue.task for queue in queues), return_exceptions=True)
+
     def _running(self) -> set[asyncio.Task[None]]:
         return {queue.task for queue in self._queues.values() if not queue.task.done()}
 
@@ -117,7 +127,11 @@ class KeyedQueue(Generic[K, T]):
             if self._closing:
                 return
             with ErrorBoundary(log, "%s: an item for %s failed", self._owner, key):
-                await self._handle(key)
-        del self._queues[key]
+                try:
+                    await self._handle(key)
+                except LeaseLost:  # `abandon` follows
+                    return
+        if self._queues.get(key) is queue:
+            del self._queues[key]
         if not self._queues and self._on_idle is not None:
             await self._on_idle()

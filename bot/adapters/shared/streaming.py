@@ -29,7 +29,11 @@ class StreamedReply(ABC):
 
     _call_errors: ClassVar[tuple[type[Exception], ...]]
 
-    def __init__(self, pace: CommonPace, spawn: Spawn, streaming: bool) -> None:
+    def __init__(
+        self, pace: CommonPace, spawn: Spawn, streaming: bool, may_show: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Once it is time for a preview and `may_show` is false, there are no more."""
+        self._may_show = may_show
         self._pace = pace
         self._spawn = spawn
         self._streaming = streaming
@@ -120,6 +124,9 @@ class StreamedReply(ABC):
 
     async def _show_due(self, now: float) -> bool:
         """Show a preview or a typing notice. Returns False if this turn can have no more previews."""
+        if not self._may_show():
+            self._closed = True
+            return False
         try:
             if self._due() <= now:
                 self._previewing = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +24,12 @@ _MAX_PREVIEWS = 256  # remembered previews; only those that never got their fina
 @dataclass(slots=True)
 class ClientContext:
     """`shown` is the content of previews by chat id and message id, because Telegram refuses edits that change nothing.
-    `drafts` is whether Telegram accepts drafts."""
+    `drafts` is whether Telegram accepts drafts, and `may_show` whether previews may be shown now."""
 
     api: Api
     flood: RateLimiter
     pace: Pace
+    may_show: Callable[[], bool] = lambda: True
     drafts: bool = True
     shown: Bounded[tuple[str, str], Piece] = field(default_factory=lambda: Bounded(_MAX_PREVIEWS))
     background: Background = field(default_factory=lambda: Background("Telegram"))

@@ -31,7 +31,7 @@ class TelegramLive(StreamedReply):
     def __init__(
         self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
     ) -> None:
-        super().__init__(context.pace, context.background.spawn, streaming)
+        super().__init__(context.pace, context.background.spawn, streaming, context.may_show)
         self._context = context
         self._message = message
         self._placeholder = placeholder

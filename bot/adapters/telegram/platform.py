@@ -66,7 +66,9 @@ class TelegramPlatform:
         self._services = services
         self._steady = services.steady
         self._api = Api(settings, pace)
-        self._context = ClientContext(self._api, RateLimiter(parse(settings.telegram_flood_limit)), pace)
+        self._context = ClientContext(
+            self._api, RateLimiter(parse(settings.telegram_flood_limit)), pace, services.may_show
+        )
         self._outbound = Outbound(self._context, services.chats)
         self._connecting: asyncio.Task[None] | None = None
         self._first = FirstAttempt()

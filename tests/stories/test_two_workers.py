@@ -1,0 +1,217 @@
+"""Two processes on one PostgreSQL share the chats, and each goes on with what the other one left."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from tests.polling import until
+from tests.postgres import Server
+from tests.servers.telegram import Chat, Message
+from tests.storage.database.test_postgres import control
+from tests.stories.databases import ServerDatabase
+from tests.stories.harness import BotHarness, BotProcess, bot_harness
+from tests.stories.kills import GROUP, HELD, MARK, answer
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
+CLAIMED = "select processes.name from claims join processes on processes.id = process_id where beat_at > 0"
+BUSY = {
+    "bot.inbox.admission.ALWAYS": 1,
+    "bot.inbox.admission.MAX_LAG_SECONDS": -1.0,
+    "bot.inbox.admission.MAX_WAIT_SECONDS": 600.0,
+}
+"""Constants for a process that has time for one turn only."""
+FROZEN_SECONDS = 8.0
+
+
+@pytest.fixture
+async def on(tmp_path: Path, postgres: Server) -> AsyncIterator[BotHarness]:
+    async with bot_harness(tmp_path / "workspace") as made:
+        with closing(ServerDatabase(postgres)) as made.data:
+            made.env["BOT_ACCESS"] = "open"
+            made.env["TELEGRAM_WEBHOOK_SECRET"] = "one-for-both"
+            yield made
+
+
+class Two:
+    """Both processes. The second one gets Telegram's updates."""
+
+    def __init__(self, on: BotHarness, processes: Mapping[str, BotProcess]) -> None:
+        self._on = on
+        self._processes = processes
+
+    def names(self) -> set[str]:
+        """The workspaces of the processes that handle any chat."""
+        return {Path(str(name).split()[1]).parent.name for (name,) in self._on.rows(CLAIMED)}
+
+    def worker(self) -> BotProcess:
+        """The one that handles the only chat."""
+        (name,) = self.names()
+        return self._processes[name]
+
+    def other(self, process: BotProcess) -> BotProcess:
+        return next(each for each in self._processes.values() if each is not process)
+
+
+@asynccontextmanager
+async def two(on: BotHarness, constants: Mapping[str, object] | None = None) -> AsyncIterator[Two]:
+    """Starts two processes with workspaces of their own. `constants` are those of the second one."""
+    on.write_config()
+    processes = {name: _process(on, name, given or {}) for name, given in (("first", None), ("second", constants))}
+    async with processes["first"]:
+        await until(lambda: on.tg.updates.webhook)
+        async with processes["second"]:
+            await until(lambda: len(on.rows("select 1 from processes where beat_at > 0")) == 2)
+            yield Two(on, processes)
+
+
+def _process(on: BotHarness, name: str, constants: Mapping[str, object]) -> BotProcess:
+    workspace = on.workspace.parent / name
+    shutil.copytree(on.workspace, workspace)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    env = {
+        "WORKSPACE": str(workspace),
+        "TELEGRAM_WEBHOOK_URL": f"http://{address}/updates",
+        "TELEGRAM_WEBHOOK_LISTEN": address,
+    }
+    return BotProcess(on, env=env, config=False, constants=constants)
+
+
+def answers(chat: Chat, question: str) -> list[Message]:
+    return [each for each in chat.from_bot() if each.text in (answer(question), MARK + answer(question))]
+
+
+async def recorded(on: BotHarness) -> None:
+    await until(lambda: not on.rows("select 1 from inbox where state = 'waiting'"))
+    await until(lambda: not on.rows("select 1 from outbox where state in ('pending', 'attempting')"))
+
+
+async def test_the_other_process_goes_on_in_the_message_of_a_killed_one(on: BotHarness) -> None:
+    gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
+    async with two(on) as both:
+        question = on.tg.say("@tierbot this", user="bob", group=GROUP)
+        await gate.reached(60.0)
+        half = await on.tg.reply(question)
+        await until(lambda: on.rows("select placeholder from inbox where state = 'waiting'") == [(str(half.id),)])
+        worker = both.worker()
+        on.ms.reply(answer("this"))
+        await worker.kill()
+        await on.tg.wait_for(lambda _: half.text == answer("this"), 60.0)
+        await recorded(on)
+        assert both.worker() is not worker
+    assert answers(question.chat, "this") == [half]
+
+
+async def test_a_reply_that_a_killed_process_may_have_sent_is_marked(on: BotHarness) -> None:
+    on.ms.default = lambda request: answer(request.last_user_text)
+    async with two(on) as both:
+        kept = on.tg.fault("sendMessage", "hang_after")
+        question = on.tg.say("this")
+        await on.tg.wait_for(lambda _: kept.hits, 60.0)
+        await both.worker().kill()
+        on.tg.clear_faults()
+        await on.tg.wait_for(lambda _: len(answers(question.chat, "this")) == 2, 60.0)
+        await recorded(on)
+    assert [each.text for each in answers(question.chat, "this")] == [answer("this"), MARK + answer("this")]
+
+
+async def test_a_frozen_process_shows_nothing_when_it_wakes_up(on: BotHarness) -> None:
+    gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
+    async with two(on) as both:
+        question = on.tg.say("this")
+        await gate.reached(60.0)
+        worker = both.worker()
+        worker.signal(signal.SIGSTOP)
+        on.ms.default = lambda request: answer(request.last_user_text)
+        await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
+        gate.open()
+        await recorded(on)
+        versions = [list(each.versions) for each in question.chat.from_bot()]
+        worker.signal(signal.SIGCONT)
+        await until(lambda: "starting again" in worker.log)
+        later = on.tg.say("later")
+        await on.tg.wait_for(lambda _: answers(later.chat, "later"), 60.0)
+        await recorded(on)
+    assert [each.text for each in answers(question.chat, "this")] == [answer("this")]
+    assert [list(each.versions) for each in question.chat.from_bot()][: len(versions)] == versions
+    assert on.rows("select count(*) from messages where role = 'user'") == [(2,)]
+
+
+async def test_a_process_that_is_frozen_while_it_sends_repeats_nothing(on: BotHarness) -> None:
+    on.ms.default = lambda request: answer(request.last_user_text)
+    async with two(on) as both:
+        kept = on.tg.fault("sendMessage", "slow", seconds=2.0)
+        question = on.tg.say("this")
+        await on.tg.wait_for(lambda _: kept.hits, 60.0)
+        worker = both.worker()
+        worker.signal(signal.SIGSTOP)
+        await on.tg.wait_for(lambda _: len(answers(question.chat, "this")) == 2, 60.0)
+        worker.signal(signal.SIGCONT)
+        await until(lambda: "starting again" in worker.log)
+        await recorded(on)
+    assert [each.text for each in answers(question.chat, "this")] == [answer("this"), MARK + answer("this")]
+
+
+async def test_a_short_freeze_costs_nothing(on: BotHarness) -> None:
+    gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
+    async with two(on) as both:
+        question = on.tg.say("this")
+        await gate.reached(60.0)
+        both.worker().signal(signal.SIGSTOP)
+        await asyncio.sleep(2.0)
+        both.worker().signal(signal.SIGCONT)
+        gate.open()
+        await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
+        await recorded(on)
+    assert len(on.ms.calls) == 1
+
+
+async def test_a_stopped_process_leaves_its_turn_to_the_other_one(on: BotHarness) -> None:
+    gate = on.ms.reply("never said", chunks=4, gate_after=2)
+    async with two(on, {"bot.app.GRACE_SECONDS": 0.2}) as both:
+        question = on.tg.say("this")
+        await gate.reached(60.0)
+        worker = both.worker()
+        on.ms.default = lambda request: answer(request.last_user_text)
+        assert await worker.terminate() == 0
+        await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
+        await recorded(on)
+        assert both.worker() is not worker
+    assert on.rows("select count(*) from processes where beat_at > 0") == [(1,)]
+
+
+async def test_a_busy_process_leaves_chats_to_the_other_one(on: BotHarness) -> None:
+    """A command reaches the process that handles its chat."""
+    on.ms.default = lambda _: HELD
+    async with two(on, BUSY) as both:
+        asking = iter(("alice", "bob", "carol", "dave", "erin", "frank", "grace"))
+        while both.names() != {"first", "second"}:
+            claimed = len(on.rows(CLAIMED))
+            last = on.tg.say("this", user=next(asking))
+            await until(lambda count=claimed: len(on.rows(CLAIMED)) > count)  # type: ignore[misc]
+        await until(lambda: len(on.ms.calls) == 2)
+        stop = on.tg.say("/stop", user=last.sender)
+        assert "top" in (await on.tg.reply(stop, after=stop)).text
+        waiting = "select 1 from inbox where state = 'waiting'"
+        await until(lambda: len(on.rows(waiting)) == len(on.rows(CLAIMED)) - 1)
+
+
+async def test_a_restart_of_the_database_takes_no_process_for_dead(on: BotHarness, postgres: Server) -> None:
+    gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
+    async with two(on) as both:
+        question = on.tg.say("this")
+        await gate.reached(60.0)
+        worker = both.worker()
+        await asyncio.to_thread(control, postgres, "restart")
+        gate.open()
+        await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
+        assert len(on.ms.calls) == 1
+        assert not any("starting again" in each.log for each in (worker, both.other(worker)))
