@@ -20,6 +20,7 @@ from benchmarks.bots.contestants import Process
 from routing.errors import ConfigError
 from routing.turn.context import MAX_MESSAGES
 from routing.types.history import TurnFacts, TurnRecord
+from routing.types.lease import Lease
 from routing.types.llm import ChatMessage, Usage
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.usage import CallRecord
@@ -49,9 +50,23 @@ async def opened_at(url: str, folder: Path) -> tuple[Stores, int, int]:
     """The same at a URL, which must be empty."""
     if await asyncio.to_thread(migrate, url, folder) != "an empty database":
         raise ConfigError("The database is not empty.")
-    stores = open_stores(open_database(url), time.time)
+    lease = Lease() if url.startswith(POSTGRES) else None
+    stores = open_stores(open_database(url), time.time, lease=lease)
+    if lease is not None:
+        await _claim(stores, lease)
     person = await stores.people.admit(ANN, "Ann", "owner", "benchmark")
     return stores, person.id, (await stores.history.current(HOME)).id
+
+
+async def _claim(stores: Stores, lease: Lease) -> None:
+    """Join the processes on the database, and claim HOME, as the bot does."""
+    from storage.claims import open_claims
+
+    claims = open_claims(stores.database, lease)
+    await claims.register("benchmark", starting=True)
+    await stores.inbox.accept([InboundMessage(ANN, HOME, "1", "first", "hi", 0.0)])
+    found = await claims.take(await claims.claim([HOME.platform], 1, dead=False))
+    await stores.ledger.finish([each.id for each in found.messages], [])
 
 
 _deliveries: set[asyncio.Task[None]] = set()

@@ -14,7 +14,7 @@ from bot.inbox.inbox import Inbox
 from bot.outbox import OutboxSender
 from handlers.storage_retry import retry_storage
 from routing.error_boundary import ErrorBoundary
-from routing.errors import CommitUnknown, StorageFault
+from routing.errors import StorageFault
 from routing.ports import ClaimStore
 from routing.types.lease import Lease
 
@@ -178,8 +178,6 @@ class Cluster:
                     return
                 try:
                     await self._claim(named)
-                except CommitUnknown:
-                    self._lease.lost.set()
                 except StorageFault as fault:
                     log.debug("No look: %s", fault)
 

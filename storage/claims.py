@@ -14,6 +14,8 @@ from storage.database import Database
 from storage.database.postgres import PostgresDatabase
 from storage.inbox import read_message
 from storage.outbox import read_reply
+from storage.schema import inbox, outbox
+from storage.unreadable import readable
 
 DEAD_SECONDS = 6.0
 """After the last heartbeat."""
@@ -86,6 +88,7 @@ class SqlClaims:
         self._database = database
         self._lease = lease
         self._heard: Callable[[Collection[str]], object] = lambda chats: None
+        database.commit_unknown = lease.lost.set
         database.listener.hear(WAKE, lambda _, chats: self._heard(chats.split()))
 
     async def register(self, name: str, starting: bool) -> None:
@@ -129,11 +132,10 @@ class SqlClaims:
 
         def step(connection: Connection) -> Claimed:
             connection.execute(_INDEXES)
-            messages = connection.execute(_TAKE_MESSAGES, values).all()
-            replies = connection.execute(_TAKE_REPLIES, values).all()
+            messages = readable(connection, inbox, connection.execute(_TAKE_MESSAGES, values), _message)
+            replies = readable(connection, outbox, connection.execute(_TAKE_REPLIES, values), read_reply)
             return Claimed(
-                tuple(sorted(map(_message, messages), key=lambda each: each.id)),
-                tuple(sorted(map(read_reply, replies), key=lambda each: each.id)),
+                tuple(sorted(messages, key=lambda each: each.id)), tuple(sorted(replies, key=lambda each: each.id))
             )
 
         return await self._database.write(step)

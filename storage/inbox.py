@@ -16,7 +16,7 @@ from storage.codec import FIXED, INBOUND
 from storage.database import Database
 from storage.fence import change_own
 from storage.schema import inbox
-from storage.unreadable import set_aside
+from storage.unreadable import readable, set_aside
 
 _INSERT = text(
     "insert into inbox (platform, bot_id, update_id, chat, payload, state, attempts, placeholder, received_at, fixed) "
@@ -103,7 +103,7 @@ def _take_held(connection: Connection, new: Sequence[InboxEntry], lease: Lease) 
     if not chats:
         return tuple(new)
     rows = connection.execute(_TAKE, {"chats": list(chats), "own_id": lease.process_id})
-    taken = {row.id: read_message(row) for row in rows}
+    taken = {entry.id: entry for entry in readable(connection, inbox, rows, read_message)}
     return tuple(sorted(({entry.id: entry for entry in new} | taken).values(), key=lambda entry: entry.id))
 
 

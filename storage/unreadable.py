@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, select, update
 from sqlalchemy.exc import OperationalError
 
 STATE = "unreadable"
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +26,24 @@ def set_aside(
             raise
         broken = _one_by_one(connection, table, waiting, read)
     for row_id in broken:
-        log.error("Row %d of %s can't be read; setting it aside", row_id, table.name)
-        connection.execute(update(table).where(table.c.id == row_id).values(state=STATE))
+        _set_aside(connection, table, row_id)
     return len(broken)
+
+
+def readable(connection: Connection, table: Table, rows: Iterable[Row[Any]], read: Callable[[Row[Any]], T]) -> list[T]:
+    """What `read` makes of these rows. Those for which it raises ValueError are set aside."""
+    found = []
+    for row in rows:
+        try:
+            found.append(read(row))
+        except ValueError:
+            _set_aside(connection, table, row.id)
+    return found
+
+
+def _set_aside(connection: Connection, table: Table, row_id: int) -> None:
+    log.error("Row %d of %s can't be read; setting it aside", row_id, table.name)
+    connection.execute(update(table).where(table.c.id == row_id).values(state=STATE))
 
 
 def _one_by_one(

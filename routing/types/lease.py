@@ -26,7 +26,8 @@ class Lease:
     def __init__(self, clock: Callable[[], float] = lambda: time.clock_gettime(CLOCK)) -> None:
         self.process_id = 0
         self.lost = asyncio.Event()
-        """Set once the database refused a change."""
+        """Set once the database refused a change, or it is not known whether it made one: what waits here may not be
+        what it has for this process."""
         self.announced = asyncio.Event()
         """Set once something was stored for chats that are still to be claimed; see `take_announced`."""
         self._clock = clock

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from routing.errors import CommitUnknown
 from storage.database.async_engine import AsyncDatabase
 from storage.database.listener import Listener
 from storage.postgres_schema import CHANGED
@@ -28,6 +29,8 @@ class PostgresDatabase(AsyncDatabase):
         super().__init__(engine, _SIZE)
         self.listener = Listener(url, self._outside.clear)
         self.listener.hear(CHANGED, self._heard)
+        self.commit_unknown: Callable[[], object] = lambda: None
+        """Called if the connection was lost during a commit, so that memory may differ from what is stored."""
         self._own: set[int] = set()
         """The server's processes for the pool: their changes are known here."""
         event.listen(engine.sync_engine, "connect", self._connected)
@@ -42,7 +45,11 @@ class PostgresDatabase(AsyncDatabase):
     ) -> T:
         if self._outside:
             self.listener.start()
-        return await super()._transact(engine, step, begin, version)
+        try:
+            return await super()._transact(engine, step, begin, version)
+        except CommitUnknown:
+            self.commit_unknown()
+            raise
 
     def _heard(self, process: int, changed: str) -> None:
         if process not in self._own:

@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from sqlalchemy import Table, func, select, update
+from sqlalchemy import Connection, Table, func, insert, select, text, update
 
 from handlers.storage_retry import retry_storage
+from routing.errors import CommitUnknown
 from routing.types.lease import VALID_SECONDS, Lease, LeaseLost
 from routing.types.messages import ChatKey, OutboundMessage, UserKey
 from storage.claims import DEAD_SECONDS, SqlClaims
-from storage.database import Database, parse_url
+from storage.database import parse_url
 from storage.database.postgres import PostgresDatabase
-from storage.schema import claims, messages, outbox, processes
+from storage.schema import claims, inbox, messages, outbox, processes, state
 from storage.stores import Stores, open_stores
 from tests.fakes import ManualClock
 from tests.postgres import Server
@@ -29,7 +30,7 @@ MOST = 64
 
 @dataclass(slots=True)
 class Process:
-    database: Database
+    database: PostgresDatabase
     lease: Lease
     claims: SqlClaims
     stores: Stores
@@ -209,6 +210,50 @@ async def test_a_reply_to_a_chat_of_another_process_is_sent_there(two: tuple[Pro
     assert not moved.held
     row = select(outbox.c.chat, outbox.c.worker).where(outbox.c.id == mine.id)
     assert await one.database.read(lambda c: tuple(c.execute(row).one())) == ("telegram:5", None)
+
+
+async def test_a_damaged_row_holds_up_nothing(two: tuple[Process, Process]) -> None:
+    one, other = two
+    first, second, third = await other.stores.inbox.accept([message("1"), message("2"), message("3")])
+    damage = update(inbox).values(payload="{")
+    await other.database.write(lambda c: c.execute(damage.where(inbox.c.id == first.id)))
+    assert [each.id for each in (await one.claims.take(await one.claim())).messages] == [second.id, third.id]
+    await other.stores.inbox.accept([message("4")])
+    await other.database.write(lambda c: c.execute(damage.where(inbox.c.update_id == "4")))
+    assert [each.message.update_id for each in await one.stores.inbox.accept([message("5")])] == ["5"]
+    damaged = select(inbox.c.update_id).where(inbox.c.state == "unreadable").order_by(inbox.c.id)
+    assert await one.database.read(lambda c: c.execute(damaged).scalars().all()) == ["1", "4"]
+
+
+async def test_a_message_in_a_held_chat_is_held_at_once_with_older_ones(two: tuple[Process, Process]) -> None:
+    one, other = two
+    await one.stores.inbox.accept([message("1")])
+    await one.claims.take(await one.claim())
+    (theirs,) = await other.stores.inbox.accept([message("2")])
+    kept = await one.stores.inbox.accept([message("3"), message("4", chat=OTHER)])
+    assert [(each.message.update_id, each.held) for each in kept] == [("2", True), ("3", True), ("4", False)]
+    assert (theirs.held, kept[0].id) == (False, theirs.id)
+    assert (await one.claims.take([HOME.claim])).messages == ()
+    await silent(one)
+    await other.claims.look_for_dead()
+    await other.claim(dead=True)
+    (late,) = await one.stores.inbox.accept([message("5")])
+    assert not late.held, "another process has the chat by now"
+
+
+async def test_a_commit_that_may_have_happened_ends_the_lease(two: tuple[Process, Process], postgres: Server) -> None:
+    one, _ = two
+    end = text(
+        f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{one.database._engine.url.database}'"
+    )
+
+    def step(connection: Connection) -> None:
+        connection.execute(insert(state), {"key": "a", "value": "b"})
+        postgres.sql(str(end))
+
+    with pytest.raises(CommitUnknown):
+        await one.database.write(step)
+    assert one.lease.lost.is_set()
 
 
 async def test_claims_outlive_the_server(two: tuple[Process, Process], postgres: Server) -> None:

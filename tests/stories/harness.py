@@ -152,13 +152,13 @@ async def bot_harness(workspace: Path) -> AsyncIterator[BotHarness]:
 async def running(on: BotHarness, clock: Clock = time.time, steady: Clock | None = None) -> AsyncIterator[App]:
     """Runs the bot in this process from start to shutdown. `clock` is the wall clock, which stories can set; `steady`
     is the monotonic one, by default the same."""
-    on.write_config()
-    environment = load(on.environment())
-    workspace = Workspace(environment)
-    with workspace.held():
-        await asyncio.to_thread(_migrate, on, environment.settings.database, workspace.backups)
-        _telling.set(on.menus)
-        with _patched():
+    with _patched():
+        on.write_config()
+        environment = load(on.environment())
+        workspace = Workspace(environment)
+        with workspace.held():
+            await asyncio.to_thread(_migrate, on, environment.settings.database, workspace.backups)
+            _telling.set(on.menus)
             async with started(environment, workspace, clock, steady or clock) as app:
                 on.hear(app.messaging.stores.database)
                 with _nothing_blocks():

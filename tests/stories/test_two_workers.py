@@ -6,19 +6,24 @@ import asyncio
 import shutil
 import signal
 import socket
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from tests.polling import until
 from tests.postgres import Server
+from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Chat, Message
 from tests.storage.database.test_postgres import control
 from tests.stories.databases import ServerDatabase
-from tests.stories.harness import BotHarness, BotProcess, bot_harness
+from tests.stories.discord_bot import up
+from tests.stories.harness import BotHarness, BotProcess, ask, bot_harness, running
 from tests.stories.kills import GROUP, HELD, MARK, answer
+from tests.stories.test_linking import code, written
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 CLAIMED = "select processes.name from claims join processes on processes.id = process_id where beat_at > 0"
@@ -28,7 +33,13 @@ BUSY = {
     "bot.inbox.admission.MAX_WAIT_SECONDS": 600.0,
 }
 """Constants for a process that has time for one turn only."""
-FROZEN_SECONDS = 8.0
+
+
+class Seen(Protocol):
+    """A message on any platform."""
+
+    @property
+    def text(self) -> str: ...
 
 
 @pytest.fixture
@@ -104,7 +115,9 @@ async def test_the_other_process_goes_on_in_the_message_of_a_killed_one(on: BotH
         worker = both.worker()
         on.ms.reply(answer("this"))
         await worker.kill()
+        began = time.monotonic()
         await on.tg.wait_for(lambda _: half.text == answer("this"), 60.0)
+        print(f"answered {time.monotonic() - began:.1f} s after the kill")
         await recorded(on)
         assert both.worker() is not worker
     assert answers(question.chat, "this") == [half]
@@ -215,3 +228,28 @@ async def test_a_restart_of_the_database_takes_no_process_for_dead(on: BotHarnes
         await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
         assert len(on.ms.calls) == 1
         assert not any("starting again" in each.log for each in (worker, both.other(worker)))
+
+
+async def shows(read: Callable[[], Awaitable[Seen]], words: str) -> None:
+    """Asks until the answer begins with these words: a notification may take longer than a command."""
+    while not (await read()).text.startswith(words):
+        pass
+
+
+async def test_two_processes_know_each_others_changes(on: BotHarness, tmp_path: Path) -> None:
+    """One has Telegram and the other Discord. Each sends what the other one has for its chats."""
+    there = BotHarness(on.tg, on.ms, tmp_path / "there", on.data)
+    del on.env["BOT_ACCESS"]
+    async with DiscordServer() as dc:
+        dc.guild()
+        there.env |= {"TELEGRAM_BOT_TOKEN": "", "DISCORD_BOT_TOKEN": dc.token}
+        there.env |= {"DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+        async with running(on), running(there) as app:
+            await up(dc, app)
+            await ask(on, "/tier deep force")
+            assert "This bot is private" in (await written(dc, "/start", "ali")).text
+            assert "You are one person" in (await written(dc, f"/access link {await code(on)}", "ali")).text
+            await on.tg.reply(matching="is linked with this account now")
+            await shows(lambda: written(dc, "/tier", "ali"), "Tier: deep, Force: on")
+            await written(dc, "/tier coding", "ali")
+            await shows(lambda: ask(on, "/tier"), "Tier: coding, Force: off")
