@@ -1,4 +1,4 @@
-"""What only PostgreSQL has beside the tables: indexes for claims, and notifications of rare changes."""
+"""What only PostgreSQL has beside the tables: indexes for claims, notifications of rare changes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ INDEXES = {
     "ix_outbox_free": f"outbox (id) where {_UNSENT} and worker is null",
     "ix_outbox_claimed": f"outbox (chat, id) where {_UNSENT}",
 }
+APPLICATION = "tierbot"
+"""Name of a running bot's connection in `pg_stat_activity`."""
 CHANGED = "tierbot_changed"
 """The channel of notifications, the function that sends them and the triggers that call it."""
 _ANY, _LATER = "insert or update or delete", "update or delete"

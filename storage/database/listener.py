@@ -7,19 +7,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from asyncpg import InterfaceError, PostgresError
 from sqlalchemy import URL, NullPool
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from routing.errors import StorageFault
 from storage.database.faults import fault
+from storage.postgres_schema import APPLICATION
 
-APPLICATION = "tierbot"
-"""Name of the connection in `pg_stat_activity`."""
 PAUSE_SECONDS = 0.5
 """Before a lost connection is replaced."""
 ANSWER_SECONDS = 1.5
 """A connection that takes longer for a small statement is taken for lost."""
+_ERRORS = (PostgresError, InterfaceError, OSError)
 Heard = Callable[[int, str], object]
 """Called with the number of the server's process that sent a notification, and its text."""
 
@@ -53,7 +54,7 @@ class Listener:
                 raise fault(ConnectionError("the connection is lost"))
             try:
                 return await driver.fetchval(statement, *values, timeout=ANSWER_SECONDS)
-            except Exception as error:  # asyncpg: its errors share no base, and the connection may be of no more use
+            except _ERRORS as error:
                 driver.terminate()
                 raise fault(error) from error
 
@@ -79,7 +80,7 @@ class Listener:
         try:
             for channel, heard in self._heard.items():
                 await driver.add_listener(channel, lambda _, process, __, words, heard=heard: heard(process, words))
-        except Exception as error:
+        except _ERRORS as error:
             raise fault(error) from error
         self._driver = driver
         try:

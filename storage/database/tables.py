@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, Table, func, inspect, select, text
 
 from routing.errors import ConfigError
 from storage.database import shown
-from storage.database.listener import APPLICATION
+from storage.postgres_schema import APPLICATION
 from storage.schema import metadata, state
 
 ROWS = 500

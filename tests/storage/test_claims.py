@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Table, func, insert, select, text, update
 
 from handlers.storage_retry import retry_storage
 from routing.errors import CommitUnknown
-from routing.types.lease import VALID_SECONDS, Lease, LeaseLost
+from routing.types.lease import Lease, LeaseLost
 from routing.types.messages import ChatKey, OutboundMessage, UserKey
 from storage.claims import DEAD_SECONDS, SqlClaims
 from storage.database import parse_url
@@ -264,20 +264,3 @@ async def test_claims_outlive_the_server(two: tuple[Process, Process], postgres:
     assert await retry_storage(one.claims.beat) == 2
     assert await other.claim(dead=True) == frozenset()
     await one.stores.ledger.finish([entry.id], [])
-
-
-async def test_a_lease_is_valid_for_less_time_than_others_wait() -> None:
-    clock = ManualClock()
-    lease = Lease(clock)
-    assert not lease.valid
-    lease.begin(7, lease.now())
-    clock.now += VALID_SECONDS - 0.1
-    assert lease.valid
-    clock.now += 0.2
-    assert not lease.valid
-    waiting = asyncio.create_task(lease.wait_until_valid())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    lease.renew(clock.now)
-    await waiting
-    assert VALID_SECONDS < DEAD_SECONDS

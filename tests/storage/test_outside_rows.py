@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection, text
@@ -28,12 +29,12 @@ async def opened(postgres: Server) -> AsyncIterator[tuple[Database, Database, He
     """The databases of two processes, and what the first one hears of the other's changes."""
     url, heard = postgres.copy(), Heard()
     one, other = open_database(url), open_database(url)
+
+    def note(table: str, key: int | None = None) -> None:
+        heard.append((table, key))
+
     for table in WATCHED:
-        one.on_outside_change(
-            lambda table=table: heard.append((table, None)),  # type: ignore[misc]
-            (table,),
-            lambda key, table=table: heard.append((table, key)),  # type: ignore[misc]
-        )
+        one.on_outside_change(partial(note, table), (table,), partial(note, table))
     await one.read(lambda c: c.exec_driver_sql("select 1").all())
     await until(lambda: len(heard) == len(WATCHED))  # connected
     heard.clear()

@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,7 @@ from tests.stories.test_linking import code, written
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 CLAIMED = "select processes.name from claims join processes on processes.id = process_id where beat_at > 0"
+OF_USER = "select 1 from claims where chat = 'telegram:' || ?"
 BUSY = {
     "bot.inbox.admission.ALWAYS": 1,
     "bot.inbox.admission.MAX_LAG_SECONDS": -1.0,
@@ -207,9 +209,8 @@ async def test_a_busy_process_leaves_chats_to_the_other_one(on: BotHarness) -> N
     async with two(on, BUSY) as both:
         asking = iter(("alice", "bob", "carol", "dave", "erin", "frank", "grace"))
         while both.names() != {"first", "second"}:
-            claimed = len(on.rows(CLAIMED))
             last = on.tg.say("this", user=next(asking))
-            await until(lambda count=claimed: len(on.rows(CLAIMED)) > count)  # type: ignore[misc]
+            await until(partial(on.rows, OF_USER, str(last.sender.id)))
         await until(lambda: len(on.ms.calls) == 2)
         stop = on.tg.say("/stop", user=last.sender)
         assert "top" in (await on.tg.reply(stop, after=stop)).text

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from bot.adapters.shared.keyed_queue import KeyedQueue
+from routing.types.lease import LeaseLost
 from tests.attacks.growth import superlinear
 
 
@@ -81,6 +82,36 @@ async def test_closing_cancels_running_work_and_starts_nothing() -> None:
     assert 2 not in worker.queue
     assert not worker.idle.is_set()
     await worker.queue.join(30.0)
+
+
+async def test_what_is_abandoned_ends_and_new_work_begins() -> None:
+    worker = Worker()
+    worker.queue.put(1, "under way")
+    worker.queue.put(1, "waits")
+    await asyncio.sleep(0)
+    await worker.queue.abandon()
+    assert (worker.queue.waiting, 1 in worker.queue) == (0, False)
+    worker.gate.set()
+    worker.queue.put(1, "new")
+    await worker.queue.join(30.0)
+    assert worker.done == ["new"]
+    assert 1 not in worker.queue
+
+
+async def test_work_that_lost_its_lease_waits_to_be_abandoned() -> None:
+    tried: list[str] = []
+
+    async def lose(key: int) -> None:
+        tried.append(queue.take(key))
+        raise LeaseLost
+
+    queue: KeyedQueue[int, str] = KeyedQueue("Test", lose)
+    for item in ("one", "two"):
+        queue.put(1, item)
+    await queue.join(30.0)
+    assert tried == ["one"]
+    await queue.abandon()
+    assert 1 not in queue
 
 
 def test_the_time_of_a_backlog_grows_with_its_length_only() -> None:
