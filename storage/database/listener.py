@@ -68,7 +68,7 @@ class Listener:
         named = {"server_settings": {"application_name": APPLICATION}}
         engine = create_async_engine(self._url, poolclass=NullPool, hide_parameters=True, connect_args=named)
         while True:
-            with suppress(DBAPIError, OSError, StorageFault):  # a step of the pool will report it
+            with suppress(DBAPIError, StorageFault, *_ERRORS):  # a step of the pool will report it
                 async with engine.connect() as connection:
                     await self._listen((await connection.get_raw_connection()).driver_connection)
             await asyncio.sleep(PAUSE_SECONDS)

@@ -231,6 +231,24 @@ async def test_a_restart_of_the_database_takes_no_process_for_dead(on: BotHarnes
         assert not any("starting again" in each.log for each in (worker, both.other(worker)))
 
 
+async def test_of_two_pollers_one_gets_each_update(on: BotHarness) -> None:
+    """Telegram ends the poll of the other one, which tries again later."""
+    on.ms.default = lambda request: answer(request.last_user_text)
+    on.write_config()
+    other = {"WORKSPACE": str(shutil.copytree(on.workspace, on.workspace.parent / "other"))}
+    async with BotProcess(on) as one:
+        await until(lambda: on.tg.updates.is_polled)
+        async with BotProcess(on, env=other, config=False):
+            await until(lambda: "another program is polling" in one.log)
+            question = on.tg.say("this")
+            await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
+            await one.kill()
+            later = on.tg.say("later")
+            await on.tg.wait_for(lambda _: answers(later.chat, "later"), 60.0)
+            await recorded(on)
+    assert (len(answers(question.chat, "this")), len(on.ms.calls)) == (1, 2)
+
+
 async def shows(read: Callable[[], Awaitable[Seen]], words: str) -> None:
     """Asks until the answer begins with these words: a notification may take longer than a command."""
     while not (await read()).text.startswith(words):
