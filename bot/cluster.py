@@ -28,6 +28,8 @@ BUSY_SECONDS = 0.05
 """A busy process lets others claim first."""
 UNUSED_SECONDS = 60.0
 """A chat is given back after this time. Until then its limits and caches are of use."""
+LEAVE_SECONDS = 2.0
+"""Without the database, others notice by themselves."""
 MOST = 64
 """Chats claimed at once."""
 
@@ -86,9 +88,10 @@ class Cluster:
     async def leave(self) -> None:
         """Let others go on with what is left."""
         await self._background.close(0)
-        with suppress(StorageFault):
-            await self._store.end()
-            await self._store.tell(())
+        with suppress(StorageFault, TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._store.end()
+                await self._store.tell(())
 
     def _hear(self, chats: Collection[str]) -> None:
         """Another process has stored something for these chats; for none: for any, or it has ended."""
@@ -112,7 +115,6 @@ class Cluster:
             with boundary:
                 if self._lease.lost.is_set() or not await self._beat():
                     await self._begin_again()
-                await self._give_back()
 
     async def _beat(self) -> bool:
         """Whether this process may go on."""
@@ -138,12 +140,14 @@ class Cluster:
             await self._register(starting=False)
 
     async def _give_back(self) -> None:
-        async with self._inbox.routing:
-            if unused := self._lease.unused(UNUSED_SECONDS):
-                try:
-                    self._history.release(await self._store.release(unused))
-                except StorageFault:
-                    self._lease.add(unused)
+        """Give back what was not used for long."""
+        with ErrorBoundary(log, "Chats can't be given back"):
+            async with self._inbox.routing:
+                if unused := self._lease.unused(UNUSED_SECONDS):
+                    try:
+                        self._history.release(await self._store.release(unused))
+                    except StorageFault:
+                        self._lease.add(unused)
 
     async def _tell_always(self) -> None:
         """Look at what was stored here, and tell others what this process does not claim."""
@@ -169,6 +173,7 @@ class Cluster:
             self._wanted.clear()
             named, self._named = self._named, set()
             await self._look(named)
+            await self._give_back()
 
     async def _look(self, named: Collection[str]) -> None:
         """Claim and handle what waits, in these chats at least."""

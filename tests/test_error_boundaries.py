@@ -27,7 +27,7 @@ USES = {
     "bot/adapters/discord/connection.py": ["gateway connection"],
     "bot/adapters/discord/receiving.py": ["accepting messages"],
     "bot/adapters/shared/keyed_queue.py": ["item of a queue"],
-    "bot/cluster.py": ["heartbeat", "look at what waits"],
+    "bot/cluster.py": ["heartbeat", "look at what waits", "chats given back"],
     "bot/app.py": ["step of the sweep"],
     "bot/live_config.py": ["edit of the configuration"],
     "bot/ops/daily_check.py": ["daily check"],
