@@ -19,12 +19,14 @@ from storage.unreadable import readable
 
 DEAD_SECONDS = 6.0
 """After the last heartbeat."""
+FORGET_SECONDS = 60.0
+"""After its end, a process has no more transactions that could claim a chat."""
 _NOW = "extract(epoch from clock_timestamp())"
 _UNSENT = "state in ('pending', 'attempting')"
 _INDEXES = text("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 """The planner may have seen the tables while they were empty, and would then read all rows for each."""
 _REGISTER = text(f"""
-with ended as (update processes set beat_at = 0 where id = :before or (:starting and name = :name))
+with ended as (update processes set beat_at = -{_NOW} where id = :before or (:starting and name = :name))
 insert into processes (name, beat_at) values (:name, {_NOW}) returning id
 """)
 _BEAT = f"""
@@ -37,12 +39,14 @@ WAKE = "tierbot_wake"
 _MOST_NAMED = 50
 """Chats in a notification, which has at most 8,000 bytes."""
 _LOOK_FOR_DEAD = text(f"""
-with dead as (update processes set beat_at = 0 where beat_at > 0 and beat_at < {_NOW} - {DEAD_SECONDS})
-delete from processes where beat_at = 0 and not exists (select from claims where process_id = processes.id)
+with dead as (update processes set beat_at = -{_NOW} where beat_at > 0 and beat_at < {_NOW} - {DEAD_SECONDS})
+delete from processes where beat_at < 0 and beat_at > {FORGET_SECONDS} - {_NOW}
+    and not exists (select from claims where process_id = processes.id)
 """)
-_OF_DEAD = text("""
-update claims set process_id = :me where chat = any(array(
-    select chat from claims where process_id = any(array(select id from processes where beat_at = 0))
+_I_LIVE = "exists (select from processes where id = :me and beat_at > 0)"
+_OF_DEAD = text(f"""
+update claims set process_id = :me where {_I_LIVE} and chat = any(array(
+    select chat from claims where process_id = any(array(select id from processes where beat_at < 0))
     and split_part(chat, ':', 1) = any(:platforms) limit :most for update skip locked))
 returning chat
 """)
@@ -53,7 +57,7 @@ insert into claims (chat, process_id) select chat, cast(:me as bigint) from (sel
     union all
     (select chat from outbox where {_UNSENT} and worker is null and platform = any(:platforms)
         and (select process_id from claims where claims.chat = outbox.chat) is null order by id limit :most)
-) waiting order by chat limit :most) found
+) waiting order by chat limit :most) found where {_I_LIVE}
 on conflict do nothing returning chat
 """)
 """In order, so that no two of these wait for each other. Without a lock on what waits, for the same reason."""
@@ -78,7 +82,7 @@ delete from claims where process_id = :me and chat = any(:chats)
     and not exists (select from outbox where outbox.chat = claims.chat and {_UNSENT})
 returning chat
 """)
-_END = text("update processes set beat_at = 0 where id = :me")
+_END = text(f"update processes set beat_at = -{_NOW} where id = :me")
 
 
 class SqlClaims:

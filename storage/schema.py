@@ -490,8 +490,8 @@ vectors = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
-# Of several processes that share a PostgreSQL database: those that run, and the chats that each of them handles. A
-# process that ended has 0 in `beat_at`.
+# Of several processes that share a PostgreSQL database: those that run, and the chats that each of them handles.
+# `beat_at` is the time of the last heartbeat, and of a process that ended, minus the time of that.
 
 processes = Table(
     "processes",

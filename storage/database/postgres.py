@@ -15,6 +15,8 @@ from storage.postgres_schema import CHANGED
 
 T = TypeVar("T")
 CONNECTIONS = 5
+_SETTINGS = {"idle_in_transaction_session_timeout": "3s"}
+"""The server ends the transaction of a frozen process: its locks would hold back those who take over."""
 _SIZE = "select pg_database_size(current_database())"
 _PROCESS = "server process"
 """Key of a connection's process in the record that the pool has about it."""
@@ -25,7 +27,13 @@ class PostgresDatabase(AsyncDatabase):
     change. Reads run without a transaction, whose statements would not see the same state either (READ COMMITTED)."""
 
     def __init__(self, url: URL) -> None:
-        engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0, hide_parameters=True)
+        engine = create_async_engine(
+            url,
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            hide_parameters=True,
+            connect_args={"server_settings": _SETTINGS},
+        )
         super().__init__(engine, _SIZE)
         self.listener = Listener(url, self._outside.clear)
         self.listener.hear(CHANGED, self._heard)

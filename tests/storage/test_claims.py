@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select, text, update
+from sqlalchemy.exc import DBAPIError
 
 from handlers.storage_retry import retry_storage
 from routing.errors import CommitUnknown
 from routing.types.lease import Lease, LeaseLost
 from routing.types.messages import ChatKey, OutboundMessage, UserKey
-from storage.claims import DEAD_SECONDS, SqlClaims
+from storage.claims import DEAD_SECONDS, FORGET_SECONDS, SqlClaims
 from storage.database import parse_url
 from storage.database.postgres import PostgresDatabase
 from storage.schema import claims, inbox, messages, outbox, processes, state
@@ -117,6 +118,9 @@ async def test_the_chats_of_a_silent_process_go_to_another_one(two: tuple[Proces
     assert [(each.id, each.attempts) for each in taken.messages] == [(entry.id, 1)]
     assert [(each.id, each.state) for each in taken.replies] == [(begun.id, "attempting")]
     assert not await one.claims.beat()
+    await other.stores.inbox.accept([message("2", chat=OTHER)])
+    assert await one.claim(dead=True) == frozenset(), "it was taken for dead"
+    assert await other.claim() == {OTHER.claim}
 
 
 async def test_a_late_process_stores_nothing(two: tuple[Process, Process]) -> None:
@@ -152,6 +156,17 @@ async def test_a_late_process_stores_nothing(two: tuple[Process, Process]) -> No
     assert [each.message.text for each in await other.stores.outbox.unsent()] == ["hi", "answer"]
 
 
+async def test_a_transaction_of_a_frozen_process_holds_back_nobody(two: tuple[Process, Process]) -> None:
+    """It can't be committed either."""
+    one, other = two
+    await one.stores.inbox.accept([message("1")])
+    async with one.database._engine.connect() as connection:
+        await connection.exec_driver_sql(f"insert into claims values ('{HOME.claim}', {one.lease.process_id})")
+        assert await other.claim() == {HOME.claim}
+        with pytest.raises(DBAPIError):
+            await connection.commit()
+
+
 async def test_the_next_process_in_a_workspace_goes_on_at_once(two: tuple[Process, Process]) -> None:
     one, other = two
     await one.stores.inbox.accept([message("1")])
@@ -172,6 +187,10 @@ async def test_an_ended_process_is_forgotten_with_its_last_chat(two: tuple[Proce
     await other.claims.look_for_dead()
     assert await count(other, processes) == 2
     assert await other.claim(dead=True) == {HOME.claim}
+    await other.claims.look_for_dead()
+    assert await count(other, processes) == 2
+    ended = update(processes).where(processes.c.id == one.lease.process_id)
+    await other.database.write(lambda c: c.execute(ended.values(beat_at=processes.c.beat_at + FORGET_SECONDS)))
     await other.claims.look_for_dead()
     assert await count(other, processes) == 1
 

@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -23,11 +23,13 @@ from tests.storage.database.test_postgres import control
 from tests.stories.databases import ServerDatabase
 from tests.stories.discord_bot import up
 from tests.stories.harness import BotHarness, BotProcess, ask, bot_harness, running
-from tests.stories.kills import GROUP, HELD, MARK, answer
+from tests.stories.kills import GROUP, HELD, MARK, KillSweep, answer
 from tests.stories.test_linking import code, written
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 CLAIMED = "select processes.name from claims join processes on processes.id = process_id where beat_at > 0"
+SEED, KILLS = 20_261_128, 12
+FROZEN_SECONDS = 8.0
 OF_USER = "select 1 from claims where chat = 'telegram:' || ?"
 BUSY = {
     "bot.inbox.admission.ALWAYS": 1,
@@ -87,7 +89,8 @@ async def two(on: BotHarness, constants: Mapping[str, object] | None = None) -> 
 
 def _process(on: BotHarness, name: str, constants: Mapping[str, object]) -> BotProcess:
     workspace = on.workspace.parent / name
-    shutil.copytree(on.workspace, workspace)
+    if not workspace.exists():
+        shutil.copytree(on.workspace, workspace)
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     env = {
@@ -229,6 +232,37 @@ async def test_a_restart_of_the_database_takes_no_process_for_dead(on: BotHarnes
         await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
         assert len(on.ms.calls) == 1
         assert not any("starting again" in each.log for each in (worker, both.other(worker)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [SEED, SEED + 1])
+async def test_kills_and_freezes_at_random_instants(on: BotHarness, seed: int) -> None:
+    """Of one process after the other; a killed one starts again. Each question is answered once, in order."""
+    sweep = KillSweep(on, seed, "postgresql+asyncpg")
+    on.write_config()
+    async with AsyncExitStack() as stack:
+        running = {}
+        for name in ("first", "second"):
+            running[name] = await stack.enter_async_context(_process(on, name, {}))
+            await until(lambda: len(on.rows("select 1 from processes where beat_at > 0")) == len(running))
+        for number in range(KILLS):
+            sweep.slow(seconds=1.0)
+            sweep.ask(f"q{number}")
+            name = sweep.random.choice(("first", "second"))
+            if number % 3:
+                await sweep.kill(running[name], within=3.0)
+                running[name] = await stack.enter_async_context(_process(on, name, {}))
+            else:
+                await asyncio.sleep(sweep.random.uniform(0.0, 3.0))
+                running[name].signal(signal.SIGSTOP)
+                await asyncio.sleep(FROZEN_SECONDS)
+                running[name].signal(signal.SIGCONT)
+            await sweep.answered()
+        await recorded(on)
+        for process in running.values():
+            assert await process.terminate() == 0
+    sweep.check(marked=True)
+    print(f"{KILLS} strikes, {sweep.questions} questions, {sweep.recovered} marked, {sweep.placeholders} partial")
 
 
 async def test_of_two_pollers_one_gets_each_update(on: BotHarness) -> None:
