@@ -14,11 +14,10 @@ from storage.database import Database
 from storage.database.postgres import PostgresDatabase
 from storage.inbox import read_message
 from storage.outbox import read_reply
+from storage.postgres_schema import DEAD_SECONDS
 from storage.schema import inbox, outbox
 from storage.unreadable import readable
 
-DEAD_SECONDS = 6.0
-"""After the last heartbeat."""
 FORGET_SECONDS = 60.0
 """After its end, a process has no more transactions that could claim a chat."""
 _NOW = "extract(epoch from clock_timestamp())"

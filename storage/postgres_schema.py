@@ -13,6 +13,8 @@ INDEXES = {
 }
 APPLICATION = "tierbot"
 """Name of a running bot's connection in `pg_stat_activity`."""
+DEAD_SECONDS = 6.0
+"""After the last heartbeat of a process."""
 CHANGED = "tierbot_changed"
 """The channel of notifications, the function that sends them and the triggers that call it."""
 _ANY, _LATER = "insert or update or delete", "update or delete"

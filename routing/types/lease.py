@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from routing.types.messages import ChatKey
 
 VALID_SECONDS = 5.0
-"""After the last heartbeat. Others take over after `DEAD_SECONDS` (storage/claims.py), which is more."""
+"""After the last heartbeat. Others take over after `DEAD_SECONDS` (storage/postgres_schema.py), which is more."""
 CLOCK = time.CLOCK_BOOTTIME if hasattr(time, "CLOCK_BOOTTIME") else time.CLOCK_MONOTONIC
 """It also counts while the machine is suspended."""
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, inspect, select, text
+from sqlalchemy import Connection, Table, func, inspect, select, text
 
 from routing.errors import ConfigError
 from storage.database import shown
-from storage.postgres_schema import APPLICATION
-from storage.schema import metadata, state
+from storage.postgres_schema import APPLICATION, DEAD_SECONDS
+from storage.schema import metadata
 
 ROWS = 500
 """Rows in memory while a database is read or written."""
 _OURS = {"alembic_version", "people", "identities"}
 """A database with these tables is one of ours, of any version."""
-_RUNNING = text(
+_HEARING = text(
     f"select count(*) from pg_stat_activity where datname = current_database() and application_name = '{APPLICATION}'"
 )
-"""Query for the number of running bots."""
+"""Query for the number of running bots, by their connections."""
+_BEATING = text(
+    f"select count(*) from processes where beat_at > extract(epoch from clock_timestamp()) - {DEAD_SECONDS}"
+)
+"""The same by their heartbeats, which begin a moment before."""
 _SEQUENCE = text("select pg_get_serial_sequence(quote_ident(:name), 'id')")
 """Query for the sequence of a table's ids."""
 
@@ -33,14 +37,21 @@ def own_tables(connection: Connection) -> list[str]:
             f"The database {shown(connection.engine.url)} holds tables of another program: choose an empty "
             "one. Nothing was changed."
         )
-    if connection.dialect.name == "postgresql" and connection.execute(_RUNNING).scalar_one():
+    if _is_in_use(connection, names):
         raise ConfigError("A running tierbot uses this database: stop it first. Nothing was changed.")
     return sorted(names & {*metadata.tables, "alembic_version"})
 
 
+def _is_in_use(connection: Connection, names: Set[str]) -> bool:
+    if connection.dialect.name != "postgresql":
+        return False
+    queries = (_HEARING, _BEATING) if "processes" in names else (_HEARING,)
+    return any(connection.execute(query).scalar_one() for query in queries)
+
+
 def has_rows(connection: Connection) -> bool:
     """Whether there is anything of a bot."""
-    return any(connection.execute(_rows(table).limit(1)).first() is not None for table in metadata.sorted_tables)
+    return any(connection.execute(select(table).limit(1)).first() is not None for table in metadata.sorted_tables)
 
 
 def count_rows(connection: Connection, table: Table) -> int:
@@ -48,17 +59,13 @@ def count_rows(connection: Connection, table: Table) -> int:
 
 
 def batches(connection: Connection, table: Table, skip: int = 0) -> Iterator[list[dict[str, Any]]]:
-    """The rows in the order of their key, without the first ones, and without those of processes."""
-    query = _rows(table).order_by(*table.primary_key).execution_options(yield_per=ROWS)
+    """The rows in the order of their key, without the first ones. Claims come with the processes that hold them: after
+    some seconds, these count as dead."""
+    query = select(table).order_by(*table.primary_key).execution_options(yield_per=ROWS)
     if skip:
         query = query.offset(skip)
     for batch in connection.execute(query).mappings().partitions(ROWS):
         yield [dict(row) for row in batch]
-
-
-def _rows(table: Table) -> Select[Any]:
-    query = select(table)
-    return query.where(~state.c.key.startswith(_WRITERS)) if table is state else query
 
 
 def last_ids(connection: Connection) -> Mapping[str, int]:

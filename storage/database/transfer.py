@@ -122,7 +122,7 @@ class _Transfer:
                 require_current_revision(self._reader)
             read("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             read(f"SET LOCAL lock_timeout = '{CONNECT_SECONDS}s'")
-            read("LOCK TABLE state IN SHARE MODE")  # each writer of a bot has a row there
+            read("LOCK TABLE processes IN SHARE MODE")  # a bot that starts writes a row there first
             own_tables(self._reader)
             return
         read("BEGIN IMMEDIATE")

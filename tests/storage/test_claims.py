@@ -14,9 +14,10 @@ from handlers.storage_retry import retry_storage
 from routing.errors import CommitUnknown
 from routing.types.lease import Lease, LeaseLost
 from routing.types.messages import ChatKey, OutboundMessage, UserKey
-from storage.claims import DEAD_SECONDS, FORGET_SECONDS, SqlClaims
+from storage.claims import FORGET_SECONDS, SqlClaims
 from storage.database import parse_url
 from storage.database.postgres import PostgresDatabase
+from storage.postgres_schema import DEAD_SECONDS
 from storage.schema import claims, inbox, messages, outbox, processes, state
 from storage.stores import Stores, open_stores
 from tests.fakes import ManualClock

@@ -14,6 +14,8 @@ import pytest
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from routing.errors import ConfigError
+from routing.types.lease import Lease
+from storage.claims import open_claims
 from storage.database import Database, open_database
 from storage.database.server_restore import load, loaded
 from storage.database.snapshot import snapshot
@@ -195,6 +197,7 @@ class TestPostgres:
         url = postgres.copy()
         async with opened(url) as database:
             await database.write(_add_person)
+            await open_claims(database, Lease()).register("bot", True)
             with pytest.raises(ConfigError, match="running tierbot"):
                 await asyncio.to_thread(load, url, filled, ASIDE, "m")
             assert await database.read(lambda c: c.execute(select(func.count()).select_from(people)).scalar_one()) == 1
