@@ -185,7 +185,7 @@ def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]
 
 
 def _crashed(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
-    """Log an error that nothing has caught. Python would write its words."""
-    if error is not None:
-        words = "This error was not expected. With LOG_LEVEL=DEBUG, its words are shown, which may be private."
+    """Log an error that nothing has caught. Python would write its message. A thread that exits is no error."""
+    if error is not None and kind is not SystemExit:
+        words = "Unexpected error. LOG_LEVEL=DEBUG also shows its message, which may be private."
         logging.getLogger("bot").critical(words, exc_info=(kind, error, trace))

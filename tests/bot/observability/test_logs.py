@@ -111,17 +111,19 @@ def test_errors_that_cause_each_other_are_logged_once(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(("level", "shown"), [("INFO", False), ("DEBUG", True)])
 def test_a_crash_of_the_program_or_a_thread_has_no_words(level: str, shown: bool) -> None:
     program = f"""
-import threading
+import sys, threading
 from bot.observability.logs import configure
 configure({level!r}, "text", ["{TOKEN}"])
 def crash():
     raise ValueError("{WORDS} {TOKEN}")
 threading.Thread(target=crash).start()
+threading.Thread(target=sys.exit, args=("bye",)).start()
 crash()
 """
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert made.returncode == 1
     assert made.stderr.count("in crash\nValueError\n") == 2
+    assert "SystemExit" not in made.stderr
     assert "LOG_LEVEL=DEBUG" in made.stderr
     assert (WORDS in made.stderr) == shown
     assert TOKEN not in made.stderr
