@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from routing.types.llm import ChatMessage, ModelRequest, ToolCall, ToolSpec
 _MARKER = {"type": "ephemeral"}
 """Marks a prompt cache breakpoint. Anthropic caches up to it for five minutes and allows four per request."""
 _THROUGH_OPENROUTER = "openrouter/anthropic/"
-_BUDGETS = {"low": 1_024, "medium": 2_048, "high": 4_096, "xhigh": 8_192, "max": 16_384}
+_BUDGETS = {"minimal": 1_024, "low": 1_024, "medium": 2_048, "high": 4_096, "xhigh": 8_192, "max": 16_384}
 """The fixed thinking budgets of Claudes in tokens, as LiteLLM sets them. The output limit must be larger."""
 _schemas: Bounded[int, tuple[Mapping[str, Any], dict[str, Any]]] = Bounded(1_000)
 """The parameters of tools, by their id, with their complete schema."""
@@ -73,7 +72,8 @@ def _thoughtful(request: ModelRequest, target: Target) -> ModelRequest:
     room for thinking."""
     messages = request.messages
     if request.reasoning and not target.adaptive:
-        too_small = (request.max_output or math.inf) <= _BUDGETS.get(request.reasoning, 0)
+        most = _most_output(request, target)
+        too_small = most is not None and most <= _BUDGETS.get(request.reasoning, 0)
         if too_small or not thinking.may_continue_thinking(messages):
             request = replace(request, reasoning=None)
     kept = thinking.drop_earlier_turns(messages) if request.reasoning else thinking.without(messages)

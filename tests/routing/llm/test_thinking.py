@@ -67,6 +67,18 @@ async def test_thinking_leaves_room_for_the_answer_and_no_temperature(llm: LiteL
     assert reading.max_tokens == 64000, "what the library's map says that it may write"
 
 
+@pytest.mark.parametrize("level", ["minimal", "low", "medium", "high", "xhigh", "max"])
+async def test_without_room_for_its_thinking_claude_answers_at_once(llm: LiteLlm, ms: ModelServer, level: str) -> None:
+    request = replace(over(ms, "claude"), reasoning=level)
+    await collect(llm, request)
+    budget = ms.last.reading.thinking_budget
+    assert budget
+    await collect(llm, replace(request, max_output=budget + 1))
+    assert ms.last.reading.thinking_budget == budget
+    await collect(llm, replace(request, max_output=budget))
+    assert "thinking" not in ms.last.body
+
+
 async def test_geminis_signature_is_returned_with_its_call(llm: LiteLlm, ms: ModelServer) -> None:
     request = over(ms, "gemini 3")
     ms.call_tools(CALLS)
