@@ -36,9 +36,9 @@ async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     for provider in filter(None, dict.fromkeys((*flags.keys, provider_of(flags.model), *flags.bases))):
         lines.append(await _check_provider(draft, provider, flags))
     draft, ollama = await checks.with_given_ollama(draft)
-    anything = lines or flags.owners or (ollama is not None and ollama.verdict == "works")
+    checked = bool(lines)
     lines += [ollama.words] if ollama is not None else []
-    if not anything:
+    if not (checked or draft.variables):
         raise ConfigError(" ".join((*lines, "There is nothing to save: give a token, --provider or --owner.")))
     _ = draft.environment, draft.models  # raises for what the bot would refuse
     if (admin := taken(draft)) is not None:

@@ -180,6 +180,13 @@ async def test_pools_and_owners_that_were_used_are_saved(
     assert (saved.pools, saved.bot_owners) == ({"deep": ("groq/gpt-5.1",)}, "discord:7")
 
 
+async def test_owners_of_the_environment_alone_are_saved(environ: dict[str, str], folder: Path) -> None:
+    draft, lines = await given(environ | {"BOT_OWNERS": "telegram:1"})
+    assert lines == [NO_OLLAMA]
+    draft.save()
+    assert load({"WORKSPACE": str(folder)}).settings.bot_owners == "telegram:1"
+
+
 async def test_a_key_of_the_configuration_is_no_key_for_the_flag(
     environ: dict[str, str], folder: Path, ms: ModelServer
 ) -> None:
