@@ -48,10 +48,15 @@ def move(workspace: Workspace, target: str) -> int:
 
 
 def _asked(target: str) -> str:
-    """The target, typed without echo or read from a pipe if it is `-`."""
+    """The target, typed without echo or read from a pipe if it is `-`; empty after Ctrl-D."""
     if target != "-":
         return target
-    return getpass.getpass("Address of the new database: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    try:
+        return getpass.getpass("Address of the new database: ")
+    except EOFError:
+        return ""
 
 
 def _address(target: str, workspace: Workspace) -> str:

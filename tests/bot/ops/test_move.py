@@ -101,6 +101,16 @@ async def test_the_address_can_come_from_a_pipe(root: Path) -> None:
     assert dump(root / "new.db") == dump(root / "tierbot.db")
 
 
+def test_ctrl_d_instead_of_an_address_is_no_address(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", end)
+    with pytest.raises(ConfigError, match="This is no database"):
+        move(opened(root), "-")
+
+
 def test_another_file_gets_an_absolute_address(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
