@@ -276,7 +276,7 @@ async def test_a_change_of_the_catalogue_leaves_its_other_lines_alone(on: BotHar
     assert path.read_text() == after
 
 
-async def test_a_change_keeps_unknown_keys_and_a_byte_order_mark(on: BotHarness, admin: AdminPage) -> None:
+async def test_a_byte_order_mark_is_read_and_unknown_keys_stay(on: BotHarness, admin: AdminPage) -> None:
     path = on.workspace / "models" / "models.json"
     reasoning = {"default": "low", "note": "kept", "levels": {"low": {"maxInputTokens": 7}}}
     document = {"models": {"a/b": {"reasoning": reasoning, "maxInputTokens": 9}}}
