@@ -12,15 +12,14 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, BigInteger, Column, Connection, Integer, Table, insert, text
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.util import await_only, greenlet_spawn
 
-from routing.errors import ConfigError, NoDatabase
-from storage.database import is_sqlite, parse_url
+from routing.errors import ConfigError
+from storage.database import parse_url
 from storage.database.connection import (
     AS_IT_WAS,
     CONNECT_SECONDS,
@@ -65,8 +64,6 @@ def transfer(source: str, target: str, say: Say, on_step: OnStep) -> Moved:
     """Move everything from one database to another; the old one stays as it is. If it was interrupted, it goes on.
     Raises ConfigError."""
     old, new = parse_url(source), parse_url(target)
-    if is_sqlite(old) and not Path(old.database or "").is_file():
-        raise NoDatabase(f"There is no database at {old.database}, so there is nothing to move. Nothing was changed.")
     try:
         return asyncio.run(_transfer(old, new, say, on_step))
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
