@@ -25,8 +25,8 @@ from routing.types.model_names import OWN_MACHINE, provider_of
 from routing.types.tiers import TIERS
 
 POOLS = tuple(map(pool_variable, TIERS))
-PLAIN = (*POOLS, "BOT_OWNERS")
-"""Variables without a service that could check them; the models of the pools are asked with the keys."""
+POOLS_AND_OWNERS = (*POOLS, "BOT_OWNERS")
+"""No service can check these variables; the models of the pools are asked when the keys are checked."""
 _PROXY = "HTTPS_PROXY"
 
 

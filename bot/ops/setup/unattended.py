@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.setup import checks
 from bot.ops.setup.admin_port import taken
-from bot.ops.setup.draft import PLAIN, Draft
+from bot.ops.setup.draft import POOLS_AND_OWNERS, Draft
 from bot.ops.setup.flags import Flags
 from bot.platforms import PLATFORMS
 from routing.catalog.provider_models import DiscoveryError
@@ -20,7 +20,7 @@ SHOWN_MODELS = 10
 async def answered(draft: Draft, flags: Flags) -> tuple[Draft, list[str]]:
     """The draft with everything that the flags give, each checked against its service, and one line for each. Raises
     ConfigError for the first that is refused."""
-    draft, lines = draft.put_given(*PLAIN), list[str]()
+    draft, lines = draft.put_given(*POOLS_AND_OWNERS), list[str]()
     for provider, base in flags.bases.items():
         draft = draft.put_provider(provider, base)
     if flags.owners:

@@ -11,7 +11,7 @@ from bot.config.environment import Environment
 from bot.config.workspace import Workspace
 from bot.ops.setup import checks
 from bot.ops.setup.admin_port import free_admin_port
-from bot.ops.setup.draft import PLAIN, Draft, saved_lines
+from bot.ops.setup.draft import POOLS_AND_OWNERS, Draft, saved_lines
 from bot.ops.setup.models import ModelQuestions
 from bot.ops.setup.prompts import Prompts
 from bot.platforms import PLATFORMS
@@ -69,7 +69,7 @@ class Wizard:
             self._draft = await self._models.take(draft, bases, from_shell=False)
             return await self._change()
         self._show(self.say("Setting up the bot in {folder}. Ctrl-C stops without saving anything.", folder=folder))
-        self._draft = await self._models.take(draft.put_given(*PLAIN), bases, from_shell=True)
+        self._draft = await self._models.take(draft.put_given(*POOLS_AND_OWNERS), bases, from_shell=True)
         for platform, token in given.items():
             if token and await self._accepts(platform, token):
                 continue
