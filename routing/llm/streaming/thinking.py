@@ -20,7 +20,8 @@ Wire = Literal["chat", "responses", "anthropic", "gemini"]
 Block = dict[str, Any]
 _REFUSED = ("thinking", "signature", "encrypted content", "encrypted_content", "reasoning")
 """Words in the errors of providers that can't verify the thinking they got back."""
-_OPAQUE = re.compile(r'"(?:signature|data|encrypted_content)": "[^"]*+"')
+_NO_WORDS = re.compile(r'"(?:type|format|id|signature|data|encrypted_content)": "[^"]*+"|"\w++": ')
+"""Fields of a block without words of the model, and the names of the others."""
 
 
 class Thoughts:
@@ -80,8 +81,8 @@ def wire_fields(thinking: str, wire: Wire) -> dict[str, Any]:
 
 
 def readable(thinking: str) -> str:
-    """Stored thinking without what only the provider can read."""
-    return _OPAQUE.sub("", thinking)
+    """Stored thinking without the names of its fields, and without what only the provider can read."""
+    return _NO_WORDS.sub("", thinking)
 
 
 def drop_earlier_turns(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:

@@ -1,12 +1,14 @@
 """A model gets its own thinking back, and no other model does: in every wire format, through LiteLLM's real code."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from routing.errors import BadModelRequest
 from routing.llm.adapter import LiteLlm
+from routing.llm.streaming.thinking import readable
 from routing.types.llm import ChatMessage, ThinkingDelta
 from tests.routing.turn.conversations import CALLS, HISTORY, collect, goes_on, over, profile, text
 from tests.servers.model import ModelServer
@@ -77,6 +79,18 @@ async def test_without_room_for_its_thinking_claude_answers_at_once(llm: LiteLlm
     assert ms.last.reading.thinking_budget == budget
     await collect(llm, replace(request, max_output=budget))
     assert "thinking" not in ms.last.body
+
+
+def test_the_names_of_fields_are_not_among_the_words_of_thinking() -> None:
+    texts = ['Is it "type": "number"?', "Yes."]
+    blocks = [
+        {"type": "reasoning_content", "text": texts[0], "index": 0},
+        {"type": "reasoning", "encrypted_content": "abc=", "summary": [{"type": "summary_text", "text": texts[1]}]},
+        {"type": "thinking", "thinking": "", "signature": "abc="},
+    ]
+    found = readable(json.dumps(blocks))
+    assert [each for each in texts if json.dumps(each) not in found] == []
+    assert re.findall(r"[a-z]\w+", found.replace(json.dumps(texts[0]), "").replace(texts[1], "")) == []
 
 
 async def test_geminis_signature_is_returned_with_its_call(llm: LiteLlm, ms: ModelServer) -> None:
