@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from bot.config.environment import load
@@ -53,10 +54,9 @@ def _asked(target: str) -> str:
         return target
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
-    try:
+    with suppress(EOFError):  # Ctrl-D
         return getpass.getpass("Address of the new database: ")
-    except EOFError:
-        return ""
+    return ""
 
 
 def _address(target: str, workspace: Workspace) -> str:

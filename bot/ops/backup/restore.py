@@ -271,6 +271,7 @@ def _passphrase(path: Path, workspace: Workspace) -> str:
     secret = workspace.environment.settings.backup_passphrase
     if secret is not None:
         return secret.get_secret_value()
-    if not sys.stdin.isatty():
-        raise ConfigError("The backup is encrypted: set BACKUP_PASSPHRASE to its passphrase, and run this again.")
-    return getpass.getpass("Passphrase of the backup: ")
+    if sys.stdin.isatty():
+        with suppress(EOFError):  # Ctrl-D
+            return getpass.getpass("Passphrase of the backup: ")
+    raise ConfigError("The backup is encrypted: set BACKUP_PASSPHRASE to its passphrase, and run this again.")

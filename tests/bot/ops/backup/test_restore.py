@@ -143,6 +143,10 @@ def test_a_folder_with_other_things_is_not_put_aside(filled: Workspace, archive:
     assert sorted(path.name for path in home.iterdir()) == [".env", "backups", "files", "models"]
 
 
+def ctrl_d(prompt: str) -> str:
+    raise EOFError
+
+
 def test_an_encrypted_archive_asks_for_its_passphrase(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(make(opened(filled.root, BACKUP_PASSPHRASE=PASSPHRASE), filled.root.parent / "backup").path)
     other = opened(filled.root.parent / "other")
@@ -153,5 +157,8 @@ def test_an_encrypted_archive_asks_for_its_passphrase(filled: Workspace, monkeyp
         restore(opened(other.root, BACKUP_PASSPHRASE="another passphrase"), path)
     assert not other.root.exists()
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("getpass.getpass", ctrl_d)
+    with pytest.raises(ConfigError, match="set BACKUP_PASSPHRASE"):
+        restore(other, path)
     monkeypatch.setattr("getpass.getpass", lambda prompt: PASSPHRASE)
     assert restore(other, path) == 0
