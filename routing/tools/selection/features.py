@@ -29,6 +29,8 @@ QUESTION = (
 MAX_EXAMPLES, SIMILAR = 3.0, 0.35
 BLOCK = 384
 """Passages per matrix product: OpenBLAS is faster for small ones."""
+FEW_WORDS = 4
+"""From this many words on, a message is not short."""
 KEYWORD_WORDS = 3
 """Maximum number of words of a keyword."""
 
@@ -69,7 +71,8 @@ class LexicalFeatures:
     def _of(self, tokens: Sequence[Sequence[str]], letters: Sequence[Sequence[str]]) -> Floats:
         """Shape: texts × features × entries."""
         entry, passage = self._entries.match(tokens), self._passages.match(tokens)
-        few = np.array([[1 / (1 + len(each))] for each in tokens], np.float32)
+        most = FEW_WORDS if self._all.examples else 0  # short messages are rare in catalogues without examples
+        few = np.array([[max(0, most - len(each)) / FEW_WORDS] for each in tokens], np.float32)
         described = self._all.described_by.best(self._letters.match(letters).cosine)
         by_examples = self._all.examples_by.best(self._example_letters.match(letters).cosine)
         columns = (
