@@ -14,7 +14,7 @@ from routing.policy.auto.preprocessing import PreparedMessage, preprocess
 from routing.policy.auto.scoring import MIN_SCORE, Scores, count, score
 from routing.types.tiers import DEFAULT_TIER, NEXT_TIER, TIERS, Tier
 
-MAX_FOLLOW_UP_WORDS, MAX_CERTAIN_FOLLOW_UP_WORDS = 12, 2
+MAX_FOLLOW_UP_WORDS, MAX_CERTAIN_FOLLOW_UP_WORDS = 14, 2
 """Length in words: a message that may be a follow-up; one that almost certainly is."""
 MAX_ONE_WORD_FOLLOW_UP = 3
 """Maximum length, in words, of a follow-up that contains a single word such as "why"."""
@@ -32,7 +32,7 @@ MIN_SCORE_ABOUT_TEXT = 3.0
 
 SURE = 0.95
 """At this probability, a prediction by words needs no vector."""
-RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.25, 0.12
+RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.1, 0.12
 """Minimum probability of the conversation's topic in a short message that only hints at it."""
 _MATHEMATICAL_IDEAS: tuple[Idea, ...] = ("prove", "show")
 _PREDICTION_SIGNALS: Mapping[Tier, tuple[Signal, ...]] = {
