@@ -182,8 +182,7 @@ class OutboxSender:
         platform = self.platforms[entry.message.chat.platform]
         done = entry.pieces_sent
         message = await retry_storage(self._store.with_files, entry.message)
-        if self.lease is not None:  # this process may have been frozen, and others have sent it meanwhile
-            await self.lease.wait_until_valid()
+        await self._wait_for_lease()
         try:
             async for sent in platform.send(message, entry.id, done, recovered):
                 done += 1
@@ -194,6 +193,7 @@ class OutboxSender:
                 else:
                     await retry_storage(self._store.piece_sent, entry.id, done, sent.message_id)
                     await retry_storage(self._store.attempting, entry.id)
+                    await self._wait_for_lease()
         except SendRefused as refused:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
             if entry.message.otherwise is not None:
@@ -201,6 +201,11 @@ class OutboxSender:
                 return
             await retry_storage(self._store.dead, entry.id, str(refused))
             await retry_storage(self._undeliverable, entry.message.chat, refused.reason)
+
+    async def _wait_for_lease(self) -> None:
+        """This process may have been frozen, and others may have sent the reply meanwhile."""
+        if self.lease is not None:
+            await self.lease.wait_until_valid()
 
     async def _redirect(self, entry: OutboxEntry, chat: ChatKey, reason: str) -> None:
         """Send a reply to the chat that its message names for this case."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import cast
 
@@ -23,7 +23,7 @@ HOME = ChatKey("telegram", "1")
 
 
 class Recorder:
-    """A platform that records what is sent."""
+    """A platform that records what is sent, in pieces that end with a line."""
 
     name = "telegram"
     max_file_bytes = 0
@@ -31,10 +31,14 @@ class Recorder:
     def __init__(self) -> None:
         self.progress = Progress()
         self.sent: list[str] = []
+        self.after_piece: Callable[[], object] = lambda: None
 
     async def send(self, message: OutboundMessage, *_given: object) -> AsyncIterator[Sent]:
-        self.sent.append(message.text)
-        yield Sent("1", True)
+        pieces = message.text.splitlines()
+        for number, piece in enumerate(pieces, 1):
+            self.sent.append(piece)
+            self.after_piece()
+            yield Sent("1", number == len(pieces))
 
 
 @pytest.fixture
@@ -49,12 +53,12 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+async def tell(*_about: object) -> None:
+    raise AssertionError("nothing failed")
+
+
 async def test_a_reply_waits_for_the_next_heartbeat(stores: Stores, clock: ManualClock) -> None:
     platform, lease = Recorder(), Lease(clock)
-
-    async def tell(*_about: object) -> None:
-        raise AssertionError("nothing failed")
-
     sender = OutboxSender(stores.outbox, {"telegram": cast(Platform, platform)}, tell, tell, clock, lease)
     lease.begin(1, lease.now())
     await sender.post([OutboundMessage(HOME, "one")])
@@ -70,5 +74,21 @@ async def test_a_reply_waits_for_the_next_heartbeat(stores: Stores, clock: Manua
     await sender.post([OutboundMessage(HOME, "three")])
     await sender.abandon()
     assert (platform.sent, sender.chats) == (["one", "two"], 0)
+    await sender.drain(5.0)
+    await asyncio.wait_for(stores.database.close(), 60.0)
+
+
+async def test_each_piece_waits_for_the_next_heartbeat(stores: Stores, clock: ManualClock) -> None:
+    platform, lease = Recorder(), Lease(clock)
+    platform.after_piece = lambda: setattr(clock, "now", clock.now + VALID_SECONDS)
+    sender = OutboxSender(stores.outbox, {"telegram": cast(Platform, platform)}, tell, tell, clock, lease)
+    lease.begin(1, lease.now())
+    await sender.post([OutboundMessage(HOME, "one\ntwo")])
+    while [(each.pieces_sent, each.state) for each in await stores.outbox.unsent()] != [(1, "attempting")]:
+        pass
+    await stores.outbox.unsent()
+    assert platform.sent == ["one"]
+    lease.renew(clock.now)
+    await until(lambda: platform.sent == ["one", "two"])
     await sender.drain(5.0)
     await asyncio.wait_for(stores.database.close(), 60.0)
