@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from asyncpg import InterfaceError, PostgresError
@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from routing.errors import StorageFault
-from storage.database.faults import fault
+from storage.database.faults import driver_message, fault
 from storage.postgres_schema import APPLICATION
 
 PAUSE_SECONDS = 0.5
@@ -23,6 +23,8 @@ ANSWER_SECONDS = 1.5
 _ERRORS = (PostgresError, InterfaceError, OSError)
 Heard = Callable[[int, str], object]
 """Called with the number of the server's process that sent a notification, and its text."""
+
+log = logging.getLogger(__name__)
 
 
 class Listener:
@@ -67,10 +69,16 @@ class Listener:
     async def _keep(self) -> None:
         named = {"server_settings": {"application_name": APPLICATION}}
         engine = create_async_engine(self._url, poolclass=NullPool, hide_parameters=True, connect_args=named)
+        logged = ""
         while True:
-            with suppress(DBAPIError, StorageFault, *_ERRORS):  # a step of the pool will report it
+            try:
                 async with engine.connect() as connection:
                     await self._listen((await connection.get_raw_connection()).driver_connection)
+                logged = ""
+            except (DBAPIError, StorageFault, *_ERRORS) as error:
+                if (reason := driver_message(error)) != logged:  # the pool may still have its connections
+                    log.warning("No connection for notifications and heartbeats: %s", reason)
+                    logged = reason
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _listen(self, driver: Any) -> None:
