@@ -16,7 +16,7 @@ from storage.codec import FILES, OUTBOUND
 from storage.database import Database
 from storage.fence import Values, change_if_own, change_own
 from storage.outgoing_files import OutgoingFileStore
-from storage.schema import actions, outbox, pieces
+from storage.schema import actions, claims, outbox, pieces
 from storage.unreadable import set_aside
 
 _WAITING = outbox.c.state.in_(("pending", "attempting"))
@@ -69,6 +69,12 @@ _ADD_PIECE = insert(pieces).from_select(
     select(outbox.c.id, bindparam("new_message", type_=String)).where(_THIS, outbox.c.turn_id != ""),
 )
 _QUEUE = insert(outbox)
+_MY_CLAIM = select(claims.c.process_id).where(
+    claims.c.chat == bindparam("claimed_chat"), claims.c.process_id == bindparam("own_id")
+)
+_QUEUE_OWN = _QUEUE.values(worker=_MY_CLAIM.scalar_subquery())
+"""Without a worker if others have taken over and given the chat back: nobody would look for a reply of a process that
+has ended."""
 _OF_REPLIES = select(outbox.c.payload).where(_WAITING, outbox.c.payload.contains('"files":'))
 _OF_ACTIONS = select(actions.c.files).where(actions.c.files != "[]")
 """An action keeps its files until it is deleted: if its answer is not stored yet, the answer will name them."""
@@ -207,8 +213,10 @@ def _add(
         "turn_id": turn_id,
     }
     if lease is not None and held:
-        row["worker"] = lease.process_id
-    added = connection.execute(_QUEUE, row).inserted_primary_key
+        own = {"claimed_chat": message.chat.claim, "own_id": lease.process_id}
+        added = connection.execute(_QUEUE_OWN, row | own).inserted_primary_key
+    else:
+        added = connection.execute(_QUEUE, row).inserted_primary_key
     assert added is not None
     return OutboxEntry(added[0], message, "begun" if begun else "pending", int(begun), 0, 0, 0.0, "", now, held)
 

@@ -157,6 +157,22 @@ async def test_a_late_process_stores_nothing(two: tuple[Process, Process]) -> No
     assert [each.message.text for each in await other.stores.outbox.unsent()] == ["hi", "answer"]
 
 
+async def test_a_late_reply_goes_to_the_next_process_with_its_chat(two: tuple[Process, Process]) -> None:
+    one, other = two
+    (entry,) = await one.stores.inbox.accept([message("1")])
+    await one.claims.take(await one.claim())
+    await silent(one)
+    await other.claims.look_for_dead()
+    await other.claims.take(await other.claim(dead=True))
+    await other.stores.ledger.finish([entry.id], [])
+    assert await other.claims.release([HOME.claim]) == {HOME.claim}
+    (late,) = await one.stores.outbox.add([OutboundMessage(HOME, "a reminder")])
+    with pytest.raises(LeaseLost):
+        await one.stores.outbox.attempting(late.id)
+    assert await other.claim() == {HOME.claim}
+    assert [each.id for each in (await other.claims.take([HOME.claim])).replies] == [late.id]
+
+
 async def test_a_transaction_of_a_frozen_process_holds_back_nobody(two: tuple[Process, Process]) -> None:
     """It can't be committed either."""
     one, other = two
