@@ -140,14 +140,12 @@ class Cluster:
             await self._register(starting=False)
 
     async def _give_back(self) -> None:
-        """Give back what was not used for long."""
+        """Give back the chats that were not used for long."""
         with ErrorBoundary(log, "Chats can't be given back"):
             async with self._inbox.routing:
                 if unused := self._lease.unused(UNUSED_SECONDS):
-                    try:
+                    with suppress(StorageFault):
                         self._history.release(await self._store.release(unused))
-                    except StorageFault:
-                        self._lease.add(unused)
 
     async def _tell_always(self) -> None:
         """Look at what was stored here, and tell others what this process does not claim."""

@@ -815,7 +815,7 @@ class ClaimStore(Protocol):
         """What waits in these chats and is not with this process yet, in order. Chats of others are left out."""
 
     async def release(self, chats: Collection[str]) -> frozenset[str]:
-        """Give back those of these chats in which nothing waits."""
+        """Give back those of these chats in which nothing waits. The others are kept, after an error all."""
 
     async def end(self) -> None:
         """Let others claim the chats of this process at once."""

@@ -145,8 +145,11 @@ class SqlClaims:
 
     async def release(self, chats: Collection[str]) -> frozenset[str]:
         values = {"chats": list(chats)} | self._me()
-        released = frozenset(await self._database.write(lambda c: c.execute(_RELEASE, values).scalars().all()))
-        self._lease.add(set(chats) - released)
+        released: frozenset[str] = frozenset()
+        try:
+            released = frozenset(await self._database.write(lambda c: c.execute(_RELEASE, values).scalars().all()))
+        finally:
+            self._lease.add(set(chats) - released)
         return released
 
     async def end(self) -> None:

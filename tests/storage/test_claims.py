@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select, text, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from handlers.storage_retry import retry_storage
 from routing.errors import CommitUnknown
@@ -227,6 +227,16 @@ async def test_only_chats_in_which_nothing_waits_are_given_back(two: tuple[Proce
     assert await one.claims.release(one.lease.unused(-1.0)) == {HOME.claim}
     await other.stores.inbox.accept([message("4")])
     assert await other.claim() == {HOME.claim}
+
+
+async def test_chats_are_kept_if_giving_them_back_fails(two: tuple[Process, Process]) -> None:
+    one, _ = two
+    await one.stores.inbox.accept([message("1")])
+    await one.claim()
+    await one.database.write(lambda c: c.execute(text("alter table claims rename to renamed")))
+    with pytest.raises(ProgrammingError):
+        await one.claims.release(one.lease.unused(-1.0))
+    assert one.lease.chats == (HOME.claim,)
 
 
 async def test_a_reply_to_a_chat_of_another_process_is_sent_there(two: tuple[Process, Process]) -> None:
