@@ -1,5 +1,5 @@
-"""Shares the chats with other processes on the same database: claims those in which something waits, and lets go of all
-once others have taken over."""
+"""Shares the chats with other processes on the same database: claims chats in which something waits, and lets go of all
+chats once others have taken over."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from routing.ports import ClaimStore
 from routing.types.lease import Lease
 
 BEAT_SECONDS = 1.5
+"""Between two heartbeats."""
 STEADY_SECONDS = 6.0
 """Only a process whose own heartbeats arrive for this time takes others for dead: after a restart of the database,
 nobody is taken for dead by mistake."""
 LOOK_SECONDS = 1.0
-"""Between two looks at everything, in case that a notification was lost."""
+"""Between two looks at all chats, in case a notification was lost."""
 BUSY_SECONDS = 0.05
-"""A busy process lets others claim first."""
+"""A busy process waits this long before it claims, so that others can do so first."""
 UNUSED_SECONDS = 60.0
-"""A chat is given back after this time. Until then its limits and caches are of use."""
+"""A chat that was not used for this time is given back. Until then its limits and caches are kept."""
 LEAVE_SECONDS = 2.0
-"""Without the database, others notice by themselves."""
-MOST = 64
-"""Chats claimed at once."""
+"""Maximum time to tell others of the end. Without the database, they notice by themselves."""
+MAX_CLAIMS = 64
+"""Maximum number of chats claimed at once."""
 
 log = logging.getLogger("bot.cluster")
 
 
 class History(Protocol):
-    """What this needs of `storage.history.SqlHistory`."""
+    """What this needs from `storage.history.SqlHistory`."""
 
     def release(self, chats: Collection[str]) -> None: ...
     def clear(self) -> None: ...
@@ -94,7 +95,7 @@ class Cluster:
                 await self._store.tell(())
 
     def _hear(self, chats: Collection[str]) -> None:
-        """Another process has stored something for these chats; for none: for any, or it has ended."""
+        """Another process has stored something for these chats. Without chats, it has for any, or it has ended."""
         self._named.update(chats)
         if not chats:
             self._everything_at = 0.0
@@ -117,7 +118,7 @@ class Cluster:
                     await self._begin_again()
 
     async def _beat(self) -> bool:
-        """Whether this process may go on."""
+        """Send a heartbeat. Returns whether this process may go on."""
         began = self._lease.now()
         try:
             living = await self._store.beat()
@@ -197,8 +198,8 @@ class Cluster:
         while chats or more:
             claimed: frozenset[str] = frozenset()
             if more:
-                claimed = await self._store.claim(tuple(self._outbox.platforms), MOST, everything)
-            more = len(claimed) >= MOST
+                claimed = await self._store.claim(tuple(self._outbox.platforms), MAX_CLAIMS, everything)
+            more = len(claimed) >= MAX_CLAIMS
             if wanted := chats | claimed:
                 found = await self._store.take(wanted)
                 chats_of = (each.message.chat for waiting in (found.messages, found.replies) for each in waiting)

@@ -802,7 +802,7 @@ class ClaimStore(Protocol):
         """Call `heard` with what other processes `tell`."""
 
     async def tell(self, chats: Collection[str]) -> None:
-        """Tell the others that something was stored for these chats; for none: that they should look everywhere."""
+        """Tell the others that something was stored for these chats. Without chats, they look everywhere."""
 
     async def look_for_dead(self) -> None:
         """Take those processes for dead whose heartbeats have stopped."""

@@ -14,14 +14,13 @@ from storage.database import Database
 from storage.database.postgres import PostgresDatabase
 from storage.inbox import read_message
 from storage.outbox import read_reply
-from storage.postgres_schema import DEAD_SECONDS
+from storage.postgres_schema import DEAD_SECONDS, UNSENT
 from storage.schema import inbox, outbox
 from storage.unreadable import readable
 
 FORGET_SECONDS = 60.0
 """After its end, a process has no more transactions that could claim a chat."""
 _NOW = "extract(epoch from clock_timestamp())"
-_UNSENT = "state in ('pending', 'attempting')"
 _INDEXES = text("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 """The planner may have seen the tables while they were empty, and would then read all rows for each."""
 _REGISTER = text(f"""
@@ -54,7 +53,7 @@ insert into claims (chat, process_id) select chat, cast(:me as bigint) from (sel
     (select chat from inbox where state = 'waiting' and worker is null and platform = any(:platforms)
         and (select process_id from claims where claims.chat = inbox.chat) is null order by id limit :most)
     union all
-    (select chat from outbox where {_UNSENT} and worker is null and platform = any(:platforms)
+    (select chat from outbox where {UNSENT} and worker is null and platform = any(:platforms)
         and (select process_id from claims where claims.chat = outbox.chat) is null order by id limit :most)
 ) waiting order by chat limit :most) found where {_I_LIVE}
 on conflict do nothing returning chat
@@ -74,11 +73,11 @@ returning {table}.*, found.before
 """)
 
 
-_TAKE_MESSAGES, _TAKE_REPLIES = _take("inbox", "state = 'waiting'"), _take("outbox", _UNSENT)
+_TAKE_MESSAGES, _TAKE_REPLIES = _take("inbox", "state = 'waiting'"), _take("outbox", UNSENT)
 _RELEASE = text(f"""
 delete from claims where process_id = :me and chat = any(:chats)
     and not exists (select from inbox where inbox.chat = claims.chat and state = 'waiting')
-    and not exists (select from outbox where outbox.chat = claims.chat and {_UNSENT})
+    and not exists (select from outbox where outbox.chat = claims.chat and {UNSENT})
 returning chat
 """)
 _END = text(f"update processes set beat_at = -{_NOW} where id = :me")
@@ -166,6 +165,6 @@ def open_claims(database: Database, lease: Lease) -> SqlClaims:
 
 
 def _message(row: Row[Any]) -> InboxEntry:
-    """With an attempt more than the store has if another process may have begun it."""
+    """With one more attempt than the store has if another process may have begun it."""
     entry = read_message(row)
     return entry if row.before is None else replace(entry, attempts=entry.attempts + 1)

@@ -20,7 +20,7 @@ def change_own(connection: Connection, change: Update, rows: Sequence[Values], l
         connection.execute(change, rows)
         return
     for row in rows:
-        if connection.execute(_fenced(change), own(row, lease)).rowcount == 0:
+        if connection.execute(_fenced(change), _own(row, lease)).rowcount == 0:
             raise lease.fail()
 
 
@@ -29,10 +29,10 @@ def change_if_own(connection: Connection, change: Update, row: Values, lease: Le
     if lease is None:
         connection.execute(change, row)
     else:
-        connection.execute(_fenced(change), own(row, lease))
+        connection.execute(_fenced(change), _own(row, lease))
 
 
-def own(row: Values, lease: Lease) -> Values:
+def _own(row: Values, lease: Lease) -> Values:
     """The values of a change that is restricted to this process."""
     return {**row, "own_id": lease.process_id}
 

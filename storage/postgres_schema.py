@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-_UNSENT = "state in ('pending', 'attempting')"
+UNSENT = "state in ('pending', 'attempting')"
+"""Condition for replies that are not sent yet."""
 INDEXES = {
     "ix_inbox_free": "inbox (id) where state = 'waiting' and worker is null",
     "ix_inbox_claimed": "inbox (chat, id) where state = 'waiting'",
-    "ix_outbox_free": f"outbox (id) where {_UNSENT} and worker is null",
-    "ix_outbox_claimed": f"outbox (chat, id) where {_UNSENT}",
+    "ix_outbox_free": f"outbox (id) where {UNSENT} and worker is null",
+    "ix_outbox_claimed": f"outbox (chat, id) where {UNSENT}",
 }
 APPLICATION = "tierbot"
 """Name of a running bot's connection in `pg_stat_activity`."""

@@ -20,14 +20,14 @@ class LeaseLost(asyncio.CancelledError):
 
 
 class Lease:
-    """`process_id` is the number of this process in the database; a new one after each loss. A change of what waits
-    names it, so that the database refuses those of a process that others took for dead."""
+    """`process_id` is the number of this process in the database; a new one after each loss. Changes of waiting
+    rows name it, so that the database refuses those of a process that others took for dead."""
 
     def __init__(self, clock: Callable[[], float] = lambda: time.clock_gettime(CLOCK)) -> None:
         self.process_id = 0
         self.lost = asyncio.Event()
-        """Set once the database refused a change, or it is not known whether it made one: what waits here may not be
-        what it has for this process."""
+        """Set once the database refused a change, or it is not known whether it made one: what this process holds in
+        memory may differ from its rows."""
         self.announced = asyncio.Event()
         """Set once something was stored for chats that are still to be claimed; see `take_announced`."""
         self._clock = clock
