@@ -128,6 +128,7 @@ async def test_the_other_process_goes_on_in_the_message_of_a_killed_one(on: BotH
     assert answers(question.chat, "this") == [half]
 
 
+@pytest.mark.slow
 async def test_a_reply_that_a_killed_process_may_have_sent_is_marked(on: BotHarness) -> None:
     on.ms.default = lambda request: answer(request.last_user_text)
     async with two(on) as both:
@@ -163,6 +164,7 @@ async def test_a_frozen_process_shows_nothing_when_it_wakes_up(on: BotHarness) -
     assert on.rows("select count(*) from messages where role = 'user'") == [(2,)]
 
 
+@pytest.mark.slow
 async def test_a_process_that_is_frozen_while_it_sends_repeats_nothing(on: BotHarness) -> None:
     on.ms.default = lambda request: answer(request.last_user_text)
     async with two(on) as both:
@@ -178,6 +180,7 @@ async def test_a_process_that_is_frozen_while_it_sends_repeats_nothing(on: BotHa
     assert [each.text for each in answers(question.chat, "this")] == [answer("this"), MARK + answer("this")]
 
 
+@pytest.mark.slow
 async def test_a_short_freeze_costs_nothing(on: BotHarness) -> None:
     gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
     async with two(on) as both:

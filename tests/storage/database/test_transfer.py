@@ -426,6 +426,8 @@ class TestPostgres:
         refused: list[str] = []
 
         def start(*_: object) -> None:
+            if refused:
+                return
             child = os.fork()
             if not child:
                 try:
