@@ -225,15 +225,16 @@ async def test_a_busy_process_leaves_chats_to_the_other_one(on: BotHarness) -> N
 
 
 async def test_a_restart_of_the_database_takes_no_process_for_dead(on: BotHarness, postgres: Server) -> None:
-    gate = on.ms.reply(answer("this"), chunks=4, gate_after=2)
+    on.ms.default = lambda request: answer(request.last_user_text)
     async with two(on) as both:
         question = on.tg.say("this")
-        await gate.reached(60.0)
+        await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
+        await recorded(on)
         worker = both.worker()
         await asyncio.to_thread(control, postgres, "restart")
-        gate.open()
-        await on.tg.wait_for(lambda _: answers(question.chat, "this"), 60.0)
-        assert len(on.ms.calls) == 1
+        later = on.tg.say("later")
+        await on.tg.wait_for(lambda _: answers(later.chat, "later"), 60.0)
+        assert len(on.ms.calls) == 2
         assert not any("starting again" in each.log for each in (worker, both.other(worker)))
 
 
