@@ -32,7 +32,7 @@ MIN_SCORE_ABOUT_TEXT = 3.0
 
 SURE = 0.95
 """At this probability, a prediction by words needs no vector."""
-RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.1, 0.12
+RELATED_PROBABILITY, AFTER_CODE_PROBABILITY = 0.15, 0.12
 """Minimum probability of the conversation's topic in a short message that only hints at it."""
 _MATHEMATICAL_IDEAS: tuple[Idea, ...] = ("prove", "show")
 _PREDICTION_SIGNALS: Mapping[Tier, tuple[Signal, ...]] = {
