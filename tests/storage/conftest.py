@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from routing.errors import StorageFault
 from storage.database import Database, open_database
 from storage.database.migrate import migrate
+from storage.database.postgres import PostgresDatabase
 from storage.stores import Stores, open_stores
 from tests.fakes import ManualClock
 from tests.postgres import Server
@@ -46,10 +50,21 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    """A migrated, empty database."""
+    """A migrated, empty database. One on PostgreSQL hears notifications already: that clears the caches."""
     opened = open_database(database_url)
+    if isinstance(opened, PostgresDatabase):
+        opened.listener.start()
+        await _listening(opened)
     yield opened
     await opened.close()
+
+
+async def _listening(database: PostgresDatabase) -> None:
+    while True:
+        with suppress(StorageFault):
+            await database.listener.ask("select 1")
+            return
+        await asyncio.sleep(0.01)
 
 
 @pytest.fixture

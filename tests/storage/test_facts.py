@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from sqlalchemy import insert
 
-from routing.errors import Refused, StorageFault
+from routing.errors import Refused
 from routing.ports import FactStore
 from routing.types.memory import MAX_FACTS, Fact, fact_text
 from routing.types.messages import UserKey
 from routing.types.people import Profile
 from storage import facts as module
 from storage.database import Database
-from storage.database.postgres import PostgresDatabase
 from storage.facts import SqlFacts
 from storage.people.people import SqlPeople
 from storage.people.preferences import SqlPreferences
@@ -113,7 +111,6 @@ async def test_a_person_without_facts_is_known_from_their_account(database: Data
     counting = Counting(database)
     stores = open_stores(counting, clock)
     await stores.people.admit(BEN, "Ben", "user", "t")  # the first write clears the caches
-    await _listening(database)
     known = await stores.people.admit_sender(ANN, Profile("Ann", "ann", "en"), "user", "t")
     writes, reads = counting.writes, counting.reads
     assert await stores.facts.of(known.id) == ()
@@ -167,12 +164,3 @@ async def test_the_cache_is_bounded(database: Database, clock: ManualClock, monk
 def test_a_fact_is_one_visible_line() -> None:
 
     assert fact_text(" a\n\nb\u202ec\x00d \U0001f469\u200d\U0001f692 ") == "a b c d \U0001f469\u200d\U0001f692"
-
-
-async def _listening(database: Database) -> None:
-    """Return once a PostgreSQL database hears notifications, which clears the caches for the last time."""
-    while isinstance(database, PostgresDatabase):
-        with suppress(StorageFault):
-            await database.listener.ask("select 1")
-            return
-        await asyncio.sleep(0.01)
