@@ -7,7 +7,7 @@ import os
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -342,6 +342,15 @@ def test_damaged_texts_are_mended_and_counted(old: str, new: str) -> None:
     assert moved(old, new).mended == {"inbox": 2}
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """A shell lets its background jobs, such as these tests, ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_stops_it_and_it_goes_on(old: str, new: str, caplog: pytest.LogCaptureFixture) -> None:
     def interrupt(doing: str, table: str, done: int, _: int) -> None:
         if (doing, table, done) == (*COPYING, 4):
