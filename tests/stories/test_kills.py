@@ -127,7 +127,9 @@ async def test_a_kill_between_answer_and_send(tmp_path: Path) -> None:
 
 
 @POWER
-@pytest.mark.parametrize("strike", STRIKES)
+@pytest.mark.parametrize(
+    "strike", [between_answer_and_send, *(pytest.param(each, marks=pytest.mark.slow) for each in STRIKES[:2])]
+)
 async def test_a_power_cut_costs_what_a_kill_does(tmp_path: Path, strike: Strike) -> None:
     """What is acted on is on disk: nothing is lost, and only a reply whose delivery was not stored is repeated."""
     await run_sweep(tmp_path, strike, KILLS, SEED + 4, power_cuts=True)
