@@ -35,6 +35,7 @@ BUSY = {
     "bot.inbox.admission.ALWAYS": 1,
     "bot.inbox.admission.MAX_LAG_SECONDS": -1.0,
     "bot.inbox.admission.MAX_WAIT_SECONDS": 600.0,
+    "bot.cluster.BUSY_SECONDS": 5.0,
 }
 """Constants for a process that has time for one turn only."""
 
